@@ -1,13 +1,19 @@
 // A server with the TypeScript MCP SDK, called by the client of `sabir-mcp`: on standard input and output, or with
-// `http` on a free port, which it says.
+// `http` on a free port, which it says. With `protected` and the URL of an authorization server it takes only tokens of
+// that, by what the SDK has for it.
 
 import {
     acceptedContent,
     createMcpHandler,
+    getOAuthProtectedResourceMetadataUrl,
     inputRequired,
     inputResponse,
     isLegacyRequest,
     McpServer,
+    OAuthError,
+    OAuthErrorCode,
+    oauthMetadataResponse,
+    requireBearerAuth,
     WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
@@ -58,6 +64,10 @@ function everything() {
             },
         });
     });
+    server.registerTool("who", { inputSchema: z.object({}) }, async (_, ctx) => {
+        const { authInfo } = ctx.http ?? {};
+        return text(authInfo ? `${authInfo.clientId} ${authInfo.scopes}` : "anybody");
+    });
     return server;
 }
 
@@ -65,15 +75,42 @@ function everything() {
 const modern = createMcpHandler(everything, { legacy: "reject" });
 const sessions = new Map();
 
-async function legacy(request) {
+async function legacy(request, options) {
     const known = sessions.get(request.headers.get("mcp-session-id"));
-    if (known) return known.handleRequest(request);
+    if (known) return known.handleRequest(request, options);
     const transport = new WebStandardStreamableHTTPServerTransport({
         sessionIdGenerator: () => crypto.randomUUID(),
         onsessioninitialized: id => void sessions.set(id, transport),
     });
     await everything().connect(transport);
-    return transport.handleRequest(request);
+    return transport.handleRequest(request, options);
+}
+
+/** Answers what must not be served, and says who calls otherwise. */
+async function protection(url, issuer) {
+    const found = await fetch(`${issuer}/.well-known/openid-configuration`);
+    const metadata = { oauthMetadata: await found.json(), resourceServerUrl: url, scopesSupported: ["mcp"] };
+    const verifier = {
+        async verifyAccessToken(token) {
+            const body = new URLSearchParams({ token });
+            const claims = await (await fetch(`${issuer}/introspect`, { method: "POST", body })).json();
+            if (!claims.active) throw new OAuthError(OAuthErrorCode.InvalidToken, "the token is not active");
+            if (claims.aud !== url.href) throw new OAuthError(OAuthErrorCode.InvalidToken, "it is for somebody else");
+            return { token, clientId: claims.client_id, scopes: claims.scope.split(" "), expiresAt: claims.exp };
+        },
+    };
+    const resourceMetadataUrl = getOAuthProtectedResourceMetadataUrl(url);
+    const gate = requireBearerAuth({ verifier, requiredScopes: ["mcp"], resourceMetadataUrl });
+    return async request => oauthMetadataResponse(request, metadata) ?? (await gate(request));
+}
+
+let guard = async () => undefined;
+
+async function served(request) {
+    const authInfo = await guard(request);
+    if (authInfo instanceof Response) return authInfo;
+    const isLegacy = await isLegacyRequest(request.clone());
+    return isLegacy ? legacy(request, { authInfo }) : modern.fetch(request, { authInfo });
 }
 
 async function answer(incoming, outgoing) {
@@ -82,18 +119,22 @@ async function answer(incoming, outgoing) {
     const { method, headers, url } = incoming;
     const body = method === "POST" ? { body: Readable.toWeb(incoming), duplex: "half" } : {};
     const request = new Request(`http://${headers.host}${url}`, { method, headers, signal: left.signal, ...body });
-    const isLegacy = await isLegacyRequest(request.clone());
-    const response = await (isLegacy ? legacy(request) : modern.fetch(request));
+    const response = await served(request);
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     outgoing.flushHeaders();
     for await (const chunk of response.body ?? []) outgoing.write(chunk);
     outgoing.end();
 }
 
-if (process.argv[2] === "http") {
+const [how, issuer] = process.argv.slice(2);
+if (how === "http" || how === "protected") {
     // Whoever has left is not answered.
     const server = createServer((incoming, outgoing) => answer(incoming, outgoing).catch(() => outgoing.destroy()));
-    server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}/mcp`));
+    server.listen(0, "127.0.0.1", async () => {
+        const url = new URL(`http://127.0.0.1:${server.address().port}/mcp`);
+        if (issuer) guard = await protection(url, issuer);
+        console.log(url.href);
+    });
 } else {
     serveStdio(everything);
 }

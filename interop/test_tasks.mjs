@@ -35,6 +35,7 @@ async function drive(session, failing) {
     const plain = await settled("greet", { name: "Ann" });
     assert.equal(plain.content[0].text, "Hello, Ann!");
     await failing(settled("failing_job", {}));
+    return settled;
 }
 
 test("ext-tasks, 2025-11-25, stdio", async () => {
@@ -72,10 +73,27 @@ test("ext-tasks, 2026-07-28, http", async () => {
         const { result, error } = await answer.json();
         return error === undefined ? { kind: "result", result } : { kind: "error", error };
     };
+    // In 2025-11-25 it answers no task: it waits until the task has ended before it asks for the result.
+    const questions = [];
+    const onInputRequest = async ({ kind, params }) => {
+        assert.equal(kind, "elicitation");
+        questions.push(params.message);
+        const content = params.message === "What is your name?" ? { name: "Ann" } : { confirm: true };
+        return { action: "accept", content };
+    };
     const v2RequestFraming = { protocolVersion: "2026-07-28", clientInfo: INFO, clientCapabilities: capabilities };
-    const session = createTaskSessionFromClient(client, { endpointId: "demo", rawDispatch, v2RequestFraming });
+    const session = createTaskSessionFromClient(client, {
+        endpointId: "demo",
+        onInputRequest,
+        rawDispatch,
+        v2RequestFraming,
+    });
     try {
-        await drive(session, async (failed) => assert.equal((await failed).isError, true));
+        const settled = await drive(session, async (failed) => assert.equal((await failed).isError, true));
+        // It asks while it runs, both things at once.
+        const asked = await settled("multi_input", {});
+        assert.equal(asked.content[0].text, "Hello, Ann!");
+        assert.deepEqual(questions.sort(), ["Shall it be greeted?", "What is your name?"]);
     } finally {
         await session.close();
         await client.close();

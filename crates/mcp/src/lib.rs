@@ -60,7 +60,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `default` | `macros` |
+//! | `default` | `macros`, `validate` |
 //! | `macros` | `#[sabir_mcp::tools]` |
 //! | `validate` | arguments of tools checked against the schemas that they are listed with |
 //! | `http` | Streamable HTTP, as a server and as a client |
@@ -96,6 +96,7 @@ mod template;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod types;
+mod variants;
 
 #[cfg(feature = "auth")]
 pub use auth::{

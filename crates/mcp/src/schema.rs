@@ -11,7 +11,11 @@ use crate::types::PromptArgument;
 /// Nested types are written where they are used: not every client follows a `$ref`. Types that contain themselves have one
 /// all the same.
 fn schema<T: JsonSchema>() -> Schema {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    of::<T>(SchemaSettings::draft2020_12())
+}
+
+fn of<T: JsonSchema>(settings: SchemaSettings) -> Schema {
+    let settings = settings.with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.with_transform(RecursiveTransform(leave_out_number_format)).into_generator();
     schema.root_schema_for::<T>()
 }
@@ -131,12 +135,13 @@ fn words(schema: &Value) -> Option<Vec<String>> {
     kinds.map(|kinds| kinds.concat())
 }
 
-/// The schema of a tool's structured output.
+/// The schema of a tool's structured output: of what is written, which may differ from what is read. What may be `null` is said
+/// to be, since clients check what comes.
 ///
 /// # Panics
 /// If it is not an object, which revisions before 2026-07-28 do not allow.
 pub(crate) fn output<T: JsonSchema>() -> RawJson<'static> {
-    let mut schema = schema::<T>();
+    let mut schema = of::<T>(SchemaSettings::draft2020_12().for_serialize());
     assert!(
         is_object(&schema),
         "structured output must be an object: wrap `{}` in a struct",

@@ -4,121 +4,28 @@
 #![cfg(feature = "auth")]
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+mod login;
 mod site;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
+use login::{answer, browser, connect, granted, protected_site};
 use sabir::Fetch;
 use sabir::http::Request;
 use sabir_mcp::{
-    ClientCredentials, CredentialStore, FileStore, LoggedOut, LoopbackBrowser, McpClient, McpRevision,
-    McpSession, OAuth, OAuthSession,
+    ClientCredentials, CredentialStore, FileStore, LoggedOut, LoopbackBrowser, OAuth, OAuthSession,
 };
-use serde_json::{Value, json};
-use site::{Asked, NOW, Reply, Site, missing, ok, with};
+use serde_json::json;
+use site::{Asked, NOW, Reply, Site, missing, ok};
 
 /// What must never be told.
-const SECRETS: [&str; 5] =
-    ["the-access-token", "the-refresh-token", "the-code", "the-client-secret", "the-verifier"];
-
-/// A protected server that is its own authorization server. `change` are other members of the two documents, `tokens` the
-/// answers of the token endpoint.
-async fn protected(change: Value, tokens: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Site {
-    Site::start(move |url, asked| answer(url, asked, &change, &tokens)).await
-}
-
-fn answer(
-    url: &str,
-    asked: &Asked,
-    change: &Value,
-    tokens: &(dyn Fn(&Asked) -> Reply + Send + Sync),
-) -> Reply {
-    let resource = json!({"resource": format!("{url}/mcp"), "authorization_servers": [url]});
-    let metadata = json!({
-        "issuer": url,
-        "authorization_endpoint": format!("{url}/authorize"),
-        "token_endpoint": format!("{url}/token"),
-        "registration_endpoint": format!("{url}/register"),
-        "code_challenge_methods_supported": ["S256"],
-    });
-    match () {
-        () if asked.is("GET /.well-known/oauth-protected-resource/mcp ") => {
-            ok(&with(resource, &change["resource"]))
-        }
-        () if asked.is("GET /.well-known/oauth-authorization-server ") => {
-            ok(&with(metadata, &change["server"]))
-        }
-        () if asked.is("POST /register ") => {
-            (201, String::new(), json!({"client_id": "me", "client_secret": "the-client-secret"}).to_string())
-        }
-        () if asked.is("GET /authorize?") => {
-            let part = |name: &str| {
-                asked.line.split(['?', '&', ' ']).find_map(|part| part.strip_prefix(name)).unwrap().to_owned()
-            };
-            let redirect = part("redirect_uri=").replace("%3A", ":").replace("%2F", "/");
-            (302, format!("Location: {redirect}?code=the-code&state={}\r\n", part("state=")), String::new())
-        }
-        () if asked.is("POST /token ") => tokens(asked),
-        () if asked.is("POST /mcp ") => mcp(asked),
-        () => missing(),
-    }
-}
-
-/// A server that takes tokens which begin in the right way, until they are said to be stale.
-fn mcp(asked: &Asked) -> Reply {
-    let head = asked.head.to_ascii_lowercase();
-    if !head.contains("authorization: bearer the-access-token") {
-        return (401, "WWW-Authenticate: Bearer scope=\"a\"\r\n".to_owned(), String::new());
-    }
-    let message: Value = serde_json::from_str(&asked.body).unwrap();
-    let result = match message["method"].as_str().unwrap() {
-        "server/discover" => {
-            json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"})
-        }
-        _ => json!({"content": [{"type": "text", "text": "done"}], "resultType": "complete"}),
-    };
-    ok(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
-}
-
-fn granted(asked: &Asked) -> Reply {
-    assert!(asked.body.contains("resource=http%3A%2F%2F127.0.0.1"), "{}", asked.body);
-    ok(
-        &json!({"access_token": "the-access-token", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "the-refresh-token"}),
-    )
-}
-
-/// A user who goes wherever the browser is sent.
-fn browser() -> LoopbackBrowser {
-    LoopbackBrowser::new(|url| {
-        let url = url.to_owned();
-        tokio::spawn(async move {
-            let response = Fetch::default().send(Request::get(url).body("").unwrap()).await.unwrap();
-            let location = response.headers()["location"].to_str().unwrap().to_owned();
-            // Somebody else comes first, with the state of another login.
-            let wrong = format!("{}x", location.replace("the-code", "stolen"));
-            assert_eq!(
-                Fetch::default().send(Request::get(wrong).body("").unwrap()).await.unwrap().status(),
-                404
-            );
-            assert_eq!(
-                Fetch::default().send(Request::get(location).body("").unwrap()).await.unwrap().status(),
-                200
-            );
-        });
-    })
-    .timeout(Duration::from_secs(20))
-}
-
-async fn connect(site: &Site, auth: impl Into<OAuthSession>) -> Result<McpSession, String> {
-    let client = McpClient::new("t", "1").revision(McpRevision::V2026_07_28).auth(auth);
-    client.connect(format!("{}/mcp", site.url)).await.map_err(|error| error.to_string())
-}
+const SECRETS: [&str; 4] = ["the-access-token", "the-refresh-token", "the-code", "the-client-secret"];
 
 #[tokio::test]
 async fn a_login_is_kept_and_used_again() {
-    let site = protected(json!({"resource": {}, "server": {}}), granted).await;
+    let site = protected_site(json!({"resource": {}, "server": {}}), granted).await;
     let folder = std::env::temp_dir().join(format!("sabir-auth-{}", std::process::id()));
     let path = folder.join("credentials.json");
     let first = connect(&site, OAuth::browser(browser()).store(FileStore::new(&path))).await.unwrap();
@@ -148,8 +55,8 @@ async fn a_login_is_kept_and_used_again() {
 #[tokio::test]
 async fn a_server_never_sees_the_token_of_another() {
     let (one, other) = (
-        protected(json!({"resource": {}, "server": {}}), granted).await,
-        protected(json!({"resource": {}, "server": {}}), |_| {
+        protected_site(json!({"resource": {}, "server": {}}), granted).await,
+        protected_site(json!({"resource": {}, "server": {}}), |_| {
             ok(&json!({"access_token": "the-access-token-of-another", "token_type": "Bearer"}))
         })
         .await,
@@ -177,7 +84,7 @@ async fn a_server_never_sees_the_token_of_another() {
 #[tokio::test]
 async fn many_who_wait_renew_a_token_once() {
     let time = Arc::new(AtomicU64::new(NOW));
-    let site = protected(json!({"resource": {}, "server": {}}), |asked| {
+    let site = protected_site(json!({"resource": {}, "server": {}}), |asked| {
         let (access, refresh) = match asked.body.contains("refresh_token=") {
             true => ("the-access-token-2", "the-refresh-token-2"),
             false => ("the-access-token", "the-refresh-token"),
@@ -235,7 +142,7 @@ async fn two_programs_renew_a_token_once() {
 /// An authorization server that ends the login when a refresh token is sent twice.
 async fn rotating() -> Site {
     let last = AtomicU64::new(0);
-    protected(json!({"resource": {}, "server": {}}), move |asked| {
+    protected_site(json!({"resource": {}, "server": {}}), move |asked| {
         let number = last.load(Ordering::SeqCst);
         let is_last = asked.body.contains(&format!("refresh_token=the-refresh-token-{number}&"));
         if asked.body.contains("grant_type=refresh_token") && !is_last {
@@ -253,7 +160,7 @@ async fn rotating() -> Site {
 
 #[tokio::test]
 async fn a_refresh_token_that_is_refused_is_not_sent_again() {
-    let site = protected(json!({"resource": {}, "server": {}}), |asked| {
+    let site = protected_site(json!({"resource": {}, "server": {}}), |asked| {
         match asked.body.contains("grant_type=refresh_token") {
             true => (400, String::new(), json!({"error": "invalid_grant"}).to_string()),
             false => granted(asked),
@@ -325,7 +232,7 @@ async fn a_logout_revokes_the_tokens() {
 /// Whoever is on this machine may hold connections open. The browser is served all the same.
 #[tokio::test]
 async fn idle_connections_do_not_stand_before_the_browser() {
-    let site = protected(json!({"resource": {}, "server": {}}), granted).await;
+    let site = protected_site(json!({"resource": {}, "server": {}}), granted).await;
     let idle: Arc<Mutex<Vec<std::net::TcpStream>>> = Arc::default();
     let opened = Arc::clone(&idle);
     let browser = LoopbackBrowser::new(move |url| {
@@ -388,7 +295,7 @@ async fn documents_that_lie_are_not_believed() {
         (json!({}), json!({"registration_endpoint": "http://evil.example/r"}), "must be https://"),
         (json!({}), json!({"x": "a".repeat(1 << 20)}), "larger than"),
     ] {
-        let site = protected(json!({"resource": resource, "server": server}), granted).await;
+        let site = protected_site(json!({"resource": resource, "server": server}), granted).await;
         let error = connect(&site, OAuth::browser(browser())).await.unwrap_err();
         assert!(error.contains(why), "{error} | {why}");
         assert!(site.asked("POST /token ").is_empty(), "{why}");
@@ -398,7 +305,7 @@ async fn documents_that_lie_are_not_believed() {
 
 #[tokio::test]
 async fn a_secret_stays_with_its_issuer() {
-    let site = protected(json!({"resource": {}, "server": {}}), granted).await;
+    let site = protected_site(json!({"resource": {}, "server": {}}), granted).await;
     let client = ClientCredentials::secret("me", "the-client-secret").issuer("https://as.example");
     let error = connect(&site, OAuth::client_credentials(client)).await.unwrap_err();
     assert!(error.contains("no client is given for that"), "{error}");
@@ -436,7 +343,7 @@ async fn private_addresses_are_reached_only_if_allowed() {
 
 #[tokio::test]
 async fn no_error_tells_a_secret() {
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let (told, mut made_up) = (Arc::new(Mutex::new(Vec::new())), Vec::new());
     let refuses: [fn(&Asked) -> Reply; 4] = [
         |_| {
             (
@@ -450,13 +357,18 @@ async fn no_error_tells_a_secret() {
         |_| ok(&json!({"access_token": "the-access-token", "token_type": "mac"})),
     ];
     for refuse in refuses {
-        let site = protected(json!({"resource": {}, "server": {}}), refuse).await;
+        let site = protected_site(json!({"resource": {}, "server": {}}), refuse).await;
         let error = connect(&site, OAuth::browser(browser())).await.unwrap_err();
         assert!(!error.contains('\u{1b}'), "{error:?}");
+        // What the client has made up is as secret as what it was given.
+        let form = site.asked("POST /token ").remove(0).body;
+        let member =
+            |name: &str| form.split('&').find_map(|pair| pair.strip_prefix(name)).unwrap().to_owned();
+        made_up.push(member("code_verifier="));
         told.lock().unwrap().push(error);
     }
     // A server that never takes what it has just asked for is asked once.
-    let site = protected(json!({"resource": {}, "server": {}}), |_| {
+    let site = protected_site(json!({"resource": {}, "server": {}}), |_| {
         ok(&json!({"access_token": "other", "token_type": "Bearer"}))
     })
     .await;
@@ -468,7 +380,7 @@ async fn no_error_tells_a_secret() {
     let auth = OAuth::browser(browser()).client(client.clone());
     told.lock().unwrap().push(format!("{client:?} {auth:?} {:?}", OAuthSession::from(auth.clone())));
     for text in told.lock().unwrap().iter() {
-        for secret in SECRETS {
+        for secret in SECRETS.into_iter().chain(made_up.iter().map(String::as_str)) {
             assert!(!text.contains(secret), "{text}");
         }
     }

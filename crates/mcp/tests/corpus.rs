@@ -1,5 +1,8 @@
 //! Replays the fuzzers' corpora for the code of this crate.
 
+#[cfg(feature = "auth")]
+#[path = "../../../fuzz/targets/authorization.rs"]
+mod authorization;
 #[path = "../../../fuzz/targets/mcp_headers.rs"]
 mod mcp_headers;
 #[path = "../../../fuzz/replay.rs"]
@@ -9,4 +12,9 @@ mod template;
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: &[Target] = &[("mcp_headers", mcp_headers::run), ("template", template::run)];
+const TARGETS: &[Target] = &[
+    #[cfg(feature = "auth")]
+    ("authorization", authorization::run),
+    ("mcp_headers", mcp_headers::run),
+    ("template", template::run),
+];

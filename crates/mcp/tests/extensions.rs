@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use sabir::{CallError, ErrorCode, RawJson};
+use sabir::{CallError, ErrorCode, RawJson, Router};
 use sabir_mcp::{
     Extension, Interests, ListenField, McpClient, McpCtx, McpResult, McpRevision, McpServer, Meta, Tool,
     TypedResult, code,
@@ -147,4 +147,47 @@ async fn a_field_of_listen_is_acknowledged_and_told() {
     heard[1..].sort();
     assert_eq!(heard[1..], ["1", "2"]);
     listening.abort();
+}
+
+/// A request of the server that is not of the protocol itself; in the modern era it is a question in a result.
+#[tokio::test]
+async fn a_client_answers_requests_that_an_extension_adds() {
+    let server = || {
+        McpServer::new("desks", "1.0.0").tool(
+            Tool::new("time", "Asks the client"),
+            |ctx: McpCtx, ()| async move {
+                let time: u32 = ctx.rpc().peer().call("clock/read", json!({"zone": "UTC"})).await?;
+                Ok(time)
+            },
+        )
+    };
+    let plain = || McpClient::new("visitor", "1.0.0").revision(McpRevision::V2025_11_25);
+    let with_clock = |client: McpClient| {
+        client.extension("com.example/clock", Meta::new()).on_request("clock/read", |params| async move {
+            assert_eq!(params.as_str(), r#"{"zone":"UTC"}"#);
+            Ok(RawJson::from_value(&7)?)
+        })
+    };
+    let session = with_clock(plain()).connect(server().in_memory()).await.unwrap();
+    assert_eq!(session.call("time", ()).await.unwrap().text(), "7");
+    let session = plain().connect(server().in_memory()).await.unwrap();
+    assert!(session.call("time", ()).await.unwrap().is_error);
+
+    let router = Router::new().method_raw("tools/call", |_, params| {
+        let answered = params.and_then(|params| params.get("inputResponses").map(|answers| answers.to_string()));
+        let result = match answered.as_deref() {
+            None => json!({"resultType": "input_required", "inputRequests": {"time": {"method": "clock/read", "params": {"zone": "UTC"}}}}),
+            Some(answers) => json!({"resultType": "complete", "content": [{"type": "text", "text": answers}]}),
+        };
+        std::future::ready(RawJson::from_value(&result).map_err(Into::into))
+    });
+    let (ours, theirs) = sabir::transport::memory();
+    tokio::spawn(sabir::serve(theirs.dialect(sabir::MCP), router));
+    let peer = sabir::connect(ours.dialect(sabir::MCP), Router::new()).await.unwrap();
+    let session = with_clock(McpClient::new("visitor", "1.0.0")).assume(
+        McpRevision::V2026_07_28,
+        peer,
+        Default::default(),
+    );
+    assert_eq!(session.call("time", ()).await.unwrap().text(), r#"{"time":7}"#);
 }

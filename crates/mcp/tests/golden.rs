@@ -4,8 +4,8 @@
 //! `#! connect` opens a new connection. Time is virtual: after each message everything happens that can.
 
 #![allow(clippy::unwrap_used)]
-// With `validate`, other words tell which argument does not fit.
-#![cfg(not(feature = "validate"))]
+// Without `validate`, other words tell which argument does not fit.
+#![cfg(feature = "validate")]
 
 mod service;
 

@@ -287,3 +287,19 @@ fn a_wrong_schema_by_hand_shows_at_the_start() {
     let _ =
         McpServer::new("hand", "1.0.0").tool(tool, |_, _: serde_json::Map<String, Value>| async { Ok(()) });
 }
+
+/// A schema of somebody else's may be wrong, and is passed on as it is.
+#[tokio::test]
+async fn an_unchecked_tool_takes_what_comes() {
+    for schema in [r#"{"type":"objekt"}"#, r#"{"type":"object","required":["a"]}"#] {
+        let input_schema = sabir::RawJson::new(schema).unwrap().into_owned();
+        let tool = Tool { input_schema: input_schema.clone(), ..Tool::new("any", "Takes anything") };
+        let server = McpServer::new("hand", "1.0.0")
+            .tool(tool.unchecked(), |_, arguments: serde_json::Map<String, Value>| async move {
+                Ok(arguments.len())
+            });
+        let server = connected(server).await;
+        assert_eq!(server.tools().await.unwrap()[0].input_schema, input_schema);
+        assert_eq!(server.call("any", json!({"b": 1})).await.unwrap().text(), "1");
+    }
+}

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use sabir::Framing;
 
-use super::{CONNECTION, MetricsArgs, ServeTlsArgs, TelemetryArgs};
+use super::{CONNECTION, MetricsArgs, ProtectionArgs, ServeTlsArgs, TelemetryArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -12,6 +12,7 @@ Examples:
   sabir demo --listen tcp://127.0.0.1:4000
   sabir demo --listen unix:/tmp/demo.sock --framing headers
   sabir demo --mcp
+  sabir demo --mcp --listen http://127.0.0.1:8080/mcp --issuer https://login.example --scope greet=people
   sabir demo --listen http://127.0.0.1:8080/rpc --bearer secret
   sabir demo --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
   sabir demo --listen tcp://127.0.0.1:4000 --otlp http://127.0.0.1:4318 --metrics 9464
@@ -37,15 +38,8 @@ pub(crate) struct DemoArgs {
     /// Require this bearer token over HTTP and WebSocket; other connections are refused
     #[arg(long, value_name = "TOKEN", requires = "listen", value_parser = token, help_heading = CONNECTION)]
     pub(crate) bearer: Option<String>,
-    /// Require tokens that this authorization server signs, for MCP over HTTP; may be repeated
-    #[arg(long, value_name = "URL", requires = "listen", requires = "mcp", conflicts_with = "bearer", help_heading = CONNECTION)]
-    pub(crate) issuer: Vec<String>,
-    /// What those tokens must be for [default: the URL of --listen]
-    #[arg(long, value_name = "URL", requires = "issuer", help_heading = CONNECTION)]
-    pub(crate) resource: Option<String>,
-    /// Require a scope for a tool, as TOOL=SCOPE, or as SCOPE for everything; may be repeated
-    #[arg(long, value_name = "SCOPE", requires = "issuer", help_heading = CONNECTION)]
-    pub(crate) scope: Vec<String>,
+    #[command(flatten)]
+    pub(crate) protection: ProtectionArgs,
     /// Allow calls from pages of this origin, such as https://app.example; may be repeated
     #[arg(long, value_name = "ORIGIN", requires = "listen", value_parser = origin, help_heading = CONNECTION)]
     pub(crate) allow_origin: Vec<String>,

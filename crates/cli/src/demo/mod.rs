@@ -1,13 +1,12 @@
 //! `sabir demo`: serves the demo service on standard input and output, or on a port.
 
 mod mcp;
+mod protected;
 pub(crate) mod rpc;
 
 use std::io::{self, IsTerminal};
 
 use sabir::{Dialect, Error, Http, MCP, PLAIN, Router, transport};
-
-use sabir_mcp::ResourceServer;
 
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
@@ -93,28 +92,9 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
     }
 }
 
-/// Takes tokens of the issuers that are named, for this server.
-async fn protected(url: &str, args: &DemoArgs) -> Result<Http, Failure> {
-    let resource = args.resource.as_deref().unwrap_or(url);
-    let mut settings = ResourceServer::new(resource);
-    for issuer in &args.issuer {
-        settings = settings.issuer(issuer);
-    }
-    for scope in &args.scope {
-        settings = match scope.split_once('=') {
-            Some((tool, scope)) => settings.tool_scopes(tool, [scope]),
-            None => settings.scopes([scope]),
-        };
-    }
-    let started = settings.start().await;
-    let started = started
-        .map_err(|error| Failure::new(Exit::Connect, format_args!("tokens cannot be checked: {error}")))?;
-    started.http(&mcp::server()).map_err(Failure::usage)
-}
-
 async fn http(url: &str, args: &DemoArgs) -> Result<Http, Failure> {
-    let mut http = match (args.mcp, args.issuer.is_empty()) {
-        (true, false) => protected(url, args).await?,
+    let mut http = match (args.mcp, args.protection.issuer.is_empty()) {
+        (true, false) => protected::http(url, &args.protection).await?,
         (true, true) => sabir_mcp::streamable_http(),
         (false, _) => Http::new(),
     };

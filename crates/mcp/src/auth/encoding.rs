@@ -52,6 +52,12 @@ pub(crate) fn query_value(query: &str, name: &str) -> Option<String> {
     })
 }
 
+/// Whether a query has the state of a login. By digests, so that the time it takes says nothing about the state: whoever is on
+/// this machine may try some.
+pub(crate) fn has_state(query: &str, state: &str) -> bool {
+    query_value(query, "state").is_some_and(|found| sha256(&found) == sha256(state))
+}
+
 fn unescape(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -3,13 +3,15 @@
 //! The two share how challenges, URLs and signed tokens are written and read. Cryptography is that of `ring`; here are
 //! only encodings and rules.
 
-mod challenge;
+pub(crate) mod challenge;
 mod client;
 pub(crate) mod encoding;
-mod jose;
-mod place;
+pub(crate) mod jose;
+pub(crate) mod place;
 mod server;
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use client::urls_of_metadata;
 pub use client::{
     AuthError, ClientCredentials, CredentialStore, FileStore, IdentityProvider, LoggedOut, LoopbackBrowser,
     MemoryStore, OAuth, OAuthSession, Registration, StoreLock, Tokens, UserAgent, Visit,

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::extensions::{OnNotification, ResolveResult};
+use super::extensions::{OnNotification, OnRequest, ResolveResult};
 use crate::Change;
 use crate::types::{ClientCapabilities, Elicit, ElicitResult, LogMessage, Meta, Root, Sample, Sampled};
 
@@ -41,6 +41,7 @@ pub(super) struct Callbacks {
     /// Extensions that are declared.
     pub(super) extensions: Option<Meta>,
     pub(super) result_types: HashMap<String, Arc<ResolveResult>>,
+    pub(super) requests: HashMap<Cow<'static, str>, Arc<OnRequest>>,
     pub(super) notifications: Vec<(Cow<'static, str>, Arc<OnNotification>)>,
     /// Servers may answer with tasks.
     pub(super) tasks: bool,
@@ -65,6 +66,9 @@ impl Callbacks {
         method: &str,
         params: Option<&RawJson<'_>>,
     ) -> sabir::Result<RawJson<'static>> {
+        if let Some(answer) = self.requests.get(method) {
+            return answer(params.map_or(RawJson::NULL, |params| params.clone().into_owned())).await;
+        }
         match (method, &self.sample, &self.elicit, &self.roots) {
             ("sampling/createMessage", Some(sample), ..) => {
                 Ok(RawJson::from_value(&sample(read(params)?).await?)?)
@@ -86,11 +90,13 @@ impl Callbacks {
     /// The requests and notifications of a server.
     pub(super) fn router(&self) -> Router {
         let mut router = Router::new();
-        for method in ["ping", "sampling/createMessage", "elicitation/create", "roots/list"] {
-            let callbacks = self.clone();
-            router = router.method_raw(method, move |_, params| {
-                let callbacks = callbacks.clone();
-                async move { callbacks.answer(method, params.as_ref()).await }
+        let own = ["ping", "sampling/createMessage", "elicitation/create", "roots/list"].map(Cow::Borrowed);
+        let added = self.requests.keys().filter(|method| !own.contains(method));
+        for method in own.iter().chain(added) {
+            let (callbacks, name) = (self.clone(), method.clone());
+            router = router.method_raw(method.clone(), move |_, params| {
+                let (callbacks, name) = (callbacks.clone(), name.clone());
+                async move { callbacks.answer(&name, params.as_ref()).await }
             });
         }
         if let Some(log) = self.log.clone() {

@@ -1,4 +1,4 @@
-//! Extensions of a client: what it declares, results of other types, notifications.
+//! Extensions of a client: what it declares, results of other types, requests and notifications.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -19,6 +19,11 @@ pub(super) type ResolveResult = dyn Fn(
     + Sync;
 
 pub(super) type OnNotification = dyn Fn(RawJson<'static>) + Send + Sync;
+
+/// Answers a request of a server.
+pub(super) type OnRequest = dyn Fn(RawJson<'static>) -> Pin<Box<dyn Future<Output = sabir::Result<RawJson<'static>>> + Send>>
+    + Send
+    + Sync;
 
 impl McpClient {
     /// Declares an extension, with its settings. Its methods are called by [`McpSession::request`].
@@ -45,6 +50,28 @@ impl McpClient {
     {
         let resolve: Arc<ResolveResult> = Arc::new(move |session, result| Box::pin(resolve(session, result)));
         self.callbacks.result_types.insert(result_type.into(), resolve);
+        self
+    }
+
+    /// Answers requests of a server that an extension adds. Only servers of the legacy era send requests; in the modern one
+    /// such a method may be a question in a result.
+    ///
+    /// ```
+    /// use sabir::RawJson;
+    /// use sabir_mcp::{McpClient, Meta};
+    ///
+    /// let client = McpClient::new("me", "1.0.0")
+    ///     .extension("com.example/clock", Meta::new())
+    ///     .on_request("clock/read", |_| async { Ok(RawJson::from_value(&7)?) });
+    /// ```
+    #[must_use]
+    pub fn on_request<F, Fut>(mut self, method: impl Into<Cow<'static, str>>, answer: F) -> Self
+    where
+        F: Fn(RawJson<'static>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = sabir::Result<RawJson<'static>>> + Send + 'static,
+    {
+        let answer: Arc<OnRequest> = Arc::new(move |params| Box::pin(answer(params)));
+        self.callbacks.requests.insert(method.into(), answer);
         self
     }
 

@@ -254,7 +254,7 @@ impl McpClient {
         #[cfg_attr(not(feature = "auth"), allow(unused_mut))]
         let mut offered = self.callbacks.capabilities();
         #[cfg(feature = "auth")]
-        if let Some(extension) = self.auth.as_ref().and_then(|auth| auth.config().extension()) {
+        for extension in self.auth.iter().flat_map(|auth| auth.config().extensions()) {
             let extensions = offered.extensions.get_or_insert_default();
             extensions.entry(extension).or_insert_with(|| serde_json::json!({}));
         }

@@ -13,6 +13,10 @@ mod unchecked {
     pub(crate) struct ArgumentCheck;
 
     impl ArgumentCheck {
+        pub(crate) fn none() -> Self {
+            ArgumentCheck
+        }
+
         pub(crate) fn new(_: &RawJson<'_>, _: bool) -> Result<Self, String> {
             Ok(ArgumentCheck)
         }
@@ -42,6 +46,11 @@ mod validated {
     }
 
     impl ArgumentCheck {
+        /// Everything fits.
+        pub(crate) fn none() -> Self {
+            ArgumentCheck { schema: RawJson::NULL, made: OnceLock::from(None) }
+        }
+
         /// A schema that somebody wrote by hand is compiled at once: a mistake in it shows at the start.
         pub(crate) fn new(schema: &RawJson<'static>, by_hand: bool) -> Result<Self, String> {
             let check = ArgumentCheck { schema: schema.clone(), made: OnceLock::new() };

@@ -25,6 +25,7 @@ use crate::types::{
     ListChanged, Meta, Prompt, Resource, Resources, ServerCapabilities, TaskSupport, Template, Tool,
     ToolResult,
 };
+use crate::variants;
 
 /// Tools that are methods of a value. The attribute [`tools`](macro@crate::tools) implements it.
 #[diagnostic::on_unimplemented(
@@ -131,7 +132,10 @@ impl Catalog {
         tool.output_schema = tool.output_schema.or_else(R::output_schema);
         let wrong = |reason| -> ! { panic!("the schema of tool `{}` is wrong: {reason}", tool.name) };
         let headers = ParamHeader::of(&tool.input_schema).unwrap_or_else(|reason| wrong(reason.to_string()));
-        let check = ArgumentCheck::new(&checked, by_hand).unwrap_or_else(|reason| wrong(reason));
+        let check = match tool.unchecked {
+            true => ArgumentCheck::none(),
+            false => ArgumentCheck::new(&checked, by_hand).unwrap_or_else(|reason| wrong(reason)),
+        };
         let entry = ToolEntry { headers, check, function: function(input.nothing), tool };
         self.change(&Change::Tools, |lists| {
             lists.has_tasks |= entry.tool.task_support() != TaskSupport::Forbidden;
@@ -175,7 +179,13 @@ impl Catalog {
     {
         let template = template.into();
         let pattern = Pattern::new(&template.uri_template);
+        let choices = variants::choices::<P>();
         self.change(&Change::Resources, |lists| {
+            for (variable, words) in choices {
+                // What is set by hand comes first.
+                let completed = (Completed::Template(template.uri_template.clone()), variable);
+                lists.completions.entry(completed).or_insert_with(|| Arc::new(one_of(words)));
+            }
             let function = Box::new(TemplateReader { function: read, types: PhantomData });
             lists.templates.add(template.uri_template.clone(), TemplateEntry { template, pattern, function });
             true

@@ -331,7 +331,7 @@ impl McpServer {
         self
     }
 
-    /// Adds resources whose URIs follow a pattern. Its variables are read into a struct.
+    /// Adds resources whose URIs follow a pattern. Its variables are read into a struct. Those that are enums are completed.
     ///
     /// ```
     /// use sabir_mcp::{McpServer, Template};

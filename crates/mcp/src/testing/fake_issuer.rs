@@ -12,6 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
 use crate::auth::encoding::{form, query_value, random_text, sha256};
+use crate::auth::jose::Jws;
 use crate::auth::{SigningKey, UserAgent, Visit};
 
 /// Bytes of a request, and how long it may take: nobody but the test should call.
@@ -24,6 +25,10 @@ const LIFE: u64 = 3600;
 
 /// An authorization server that says yes to everybody, for tests of protected servers and of clients that log in. It serves on
 /// this machine, until the runtime of the test ends.
+///
+/// It grants what [`OAuth`](crate::OAuth) can ask for: codes, refresh tokens, client credentials, and tokens for the word of an
+/// identity provider (which it is, too) or of a workload's platform. A request with a proof of a key (DPoP) gets a token that
+/// is bound to it. [`Introspection`](crate::Introspection) asks it at `/introspect`.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -59,7 +64,7 @@ pub struct FakeIssuer {
     grants: Grants,
 }
 
-/// What was asked for, by the code or the refresh token that stands for it.
+/// What was asked for, by the code, the refresh token or the word of the identity provider that stands for it.
 type Grants = Arc<Mutex<HashMap<String, Grant>>>;
 
 #[derive(Clone)]
@@ -117,12 +122,13 @@ impl FakeIssuer {
     }
 
     async fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
-        let Some((line, body)) = request(&mut stream).await? else { return Ok(()) };
-        let (status, answer) = match line.split(' ').take(2).collect::<Vec<_>>()[..] {
+        let Some((head, body)) = request(&mut stream).await? else { return Ok(()) };
+        let (status, answer) = match head.split(' ').take(2).collect::<Vec<_>>()[..] {
             ["GET", "/.well-known/oauth-authorization-server"] => (200, self.metadata()),
             ["GET", "/keys"] => (200, json!({"keys": [self.key.public()]})),
             ["POST", "/register"] => (201, json!({"client_id": "test", "redirect_uris": [REDIRECT]})),
-            ["POST", "/token"] => self.grant(&body),
+            ["POST", "/token"] => self.grant(&head, &body),
+            ["POST", "/introspect"] => (200, self.introspect(&body)),
             _ => (404, json!({})),
         };
         let answer = answer.to_string();
@@ -143,13 +149,19 @@ impl FakeIssuer {
             "registration_endpoint": at("register"),
             "jwks_uri": at("keys"),
             "code_challenge_methods_supported": ["S256"],
+            "dpop_signing_alg_values_supported": ["ES256"],
             "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
         })
     }
 
     /// What the token endpoint says.
-    fn grant(&self, body: &str) -> (u16, Value) {
+    fn grant(&self, head: &str, body: &str) -> (u16, Value) {
         let value = |name| query_value(body, name);
+        let asked = || Grant {
+            resource: value("resource").unwrap_or_default(),
+            scope: value("scope").unwrap_or_default(),
+            challenge: None,
+        };
         let mut grants = self.grants.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match value("grant_type").as_deref() {
             Some("authorization_code") => {
@@ -158,18 +170,27 @@ impl FakeIssuer {
                 found.filter(|grant| grant.challenge.is_some() && grant.challenge == verifier)
             }
             Some("refresh_token") => value("refresh_token").and_then(|token| grants.remove(&token)),
-            Some("client_credentials") => Some(Grant {
-                resource: value("resource").unwrap_or_default(),
-                scope: value("scope").unwrap_or_default(),
-                challenge: None,
-            }),
+            Some("client_credentials") => Some(asked()),
+            // The word of a workload's platform is anything; that of the identity provider says what it is for.
+            Some("urn:ietf:params:oauth:grant-type:jwt-bearer") => {
+                value("assertion").map(|word| grants.remove(&word).unwrap_or_else(asked))
+            }
+            Some("urn:ietf:params:oauth:grant-type:token-exchange") => {
+                let word = random_text();
+                grants.insert(word.clone(), asked());
+                return (200, json!({"access_token": word, "token_type": "N_A"}));
+            }
             _ => return (400, json!({"error": "unsupported_grant_type"})),
         };
         let Some(grant) = found else { return (400, json!({"error": "invalid_grant"})) };
+        let (kind, bound) = match proved_key(head) {
+            Some(thumbprint) => ("DPoP", json!({"cnf": {"jkt": thumbprint}})),
+            None => ("Bearer", json!({})),
+        };
         let refresh = random_text();
         let answer = json!({
-            "access_token": self.token(&grant.resource, &grant.scope),
-            "token_type": "Bearer",
+            "access_token": self.token_with(&grant.resource, &grant.scope, &bound),
+            "token_type": kind,
             "expires_in": LIFE,
             "scope": grant.scope,
             "refresh_token": refresh,
@@ -177,6 +198,30 @@ impl FakeIssuer {
         grants.insert(refresh, Grant { challenge: None, ..grant });
         (200, answer)
     }
+
+    /// What it says about a token: all claims, if it is one of its own.
+    fn introspect(&self, body: &str) -> Value {
+        let token = query_value(body, "token").unwrap_or_default();
+        let own = Jws::parse(&token).filter(|token| {
+            let algorithm = token.algorithm();
+            algorithm
+                .zip(self.key.public())
+                .is_some_and(|(algorithm, key)| token.is_signed_by(&key, algorithm))
+        });
+        let mut answer = own.and_then(|token| token.claims()).unwrap_or_else(|| json!({}));
+        answer["active"] = json!(answer.get("iss").is_some());
+        answer
+    }
+}
+
+/// The name of the key that a request has a proof of.
+fn proved_key(head: &str) -> Option<String> {
+    let proof = Jws::parse(header(head, "dpop")?)?;
+    let key = proof.header.jwk.as_ref()?;
+    if !proof.is_signed_by(key, proof.algorithm()?) {
+        return None;
+    }
+    key.thumbprint()
 }
 
 impl fmt::Debug for FakeIssuer {
@@ -207,23 +252,24 @@ impl UserAgent for FakeBrowser {
     }
 }
 
-/// The first line of a request, and its body.
+/// The head of a request, and its body.
 async fn request(stream: &mut TcpStream) -> io::Result<Option<(String, String)>> {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| {
-                let (name, value) = line.split_once(':')?;
-                name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
-            });
+            let length = header(head, "content-length").and_then(|length| length.parse::<usize>().ok());
             if body.len() >= length.unwrap_or(0) {
-                let line = head.lines().next().unwrap_or_default().to_owned();
-                return Ok(Some((line, body.to_owned())));
+                return Ok(Some((head.to_owned(), body.to_owned())));
             }
         }
         if bytes.len() > MOST_BYTES || stream.read_buf(&mut bytes).await? == 0 {
             return Ok(None);
         }
     }
+}
+
+fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
+    let mut headers = head.lines().skip(1).filter_map(|line| line.split_once(':'));
+    headers.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
 }

@@ -17,6 +17,7 @@ pub use progress::ProgressUpdate;
 pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use resource::{Contents, Resource, Template};
 use serde::{Deserialize, Serialize};
+pub(crate) use task::IMMEDIATE_RESPONSE;
 pub use task::{TASKS_EXTENSION, Task, TaskStatus, TaskSupport, ToolExecution};
 pub use tool::{Tool, ToolAnnotations, ToolResult};
 

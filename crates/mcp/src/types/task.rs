@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The name of the extension that tasks are from 2026-07-28 on.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
+/// The member of `_meta` of a task of 2025-11-25 that begins: what the model is told at once.
+pub(crate) const IMMEDIATE_RESPONSE: &str = "io.modelcontextprotocol/model-immediate-response";
+
 /// How far a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -45,6 +45,12 @@ pub struct Tool {
     /// Whether it runs as a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<ToolExecution>,
+    /// Arguments are not checked against the schema: see [`Tool::unchecked`].
+    #[serde(skip)]
+    pub unchecked: bool,
+    /// What the model is told when a call has become a task: see [`Tool::immediate_response`].
+    #[serde(skip)]
+    pub immediate_response: Option<String>,
     /// Anything else.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
@@ -71,6 +77,8 @@ impl Tool {
             annotations: None,
             icons: Vec::new(),
             execution: None,
+            unchecked: false,
+            immediate_response: None,
             meta: None,
         }
     }
@@ -95,6 +103,22 @@ impl Tool {
     #[must_use]
     pub fn task_only(self) -> Self {
         self.executed(TaskSupport::Required)
+    }
+
+    /// Leaves its arguments to its function, whatever the schema says: for a schema of somebody else's, which may be wrong.
+    /// Without the feature `validate` that is so for all tools.
+    #[must_use]
+    pub fn unchecked(mut self) -> Self {
+        self.unchecked = true;
+        self
+    }
+
+    /// Tells the model something at once when a call has become a task, so that it goes on meanwhile. Only 2025-11-25 has a
+    /// place for it (`io.modelcontextprotocol/model-immediate-response`).
+    #[must_use]
+    pub fn immediate_response(mut self, text: impl Into<String>) -> Self {
+        self.immediate_response = Some(text.into());
+        self
     }
 
     fn executed(mut self, task_support: TaskSupport) -> Self {

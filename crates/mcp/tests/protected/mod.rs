@@ -58,9 +58,12 @@ impl Answer {
 
 impl Target {
     pub(crate) async fn start(auth: &ProtectedServer) -> Self {
-        let (server, url) = (server(), "http://127.0.0.1:0/mcp");
+        Target::serve(server(), auth).await
+    }
+
+    pub(crate) async fn serve(server: McpServer, auth: &ProtectedServer) -> Self {
         let http = auth.http(&server).unwrap();
-        let listening = server.listen(url).http(http).await.unwrap();
+        let listening = server.listen("http://127.0.0.1:0/mcp").http(http).await.unwrap();
         let url = listening.url().to_string();
         tokio::spawn(listening.run());
         Target { url }
@@ -105,16 +108,28 @@ impl Target {
     }
 
     async fn call_as(&self, tool: &str, headers: &[(&str, &str)], capabilities: &Value) -> Answer {
+        let params = json!({"name": tool, "arguments": {}});
+        self.modern("tools/call", tool, params, capabilities, headers).await
+    }
+
+    /// A request of the modern era, which names what it is about.
+    pub(crate) async fn modern(
+        &self,
+        method: &str,
+        name: &str,
+        mut params: Value,
+        capabilities: &Value,
+        headers: &[(&str, &str)],
+    ) -> Answer {
         let mut all =
-            vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", tool)];
+            vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method), ("mcp-name", name)];
         all.extend(headers);
-        let meta = json!({
+        params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": capabilities,
             "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
         });
-        let params = json!({"name": tool, "arguments": {}, "_meta": meta});
-        self.post(&all, &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})).await
+        self.post(&all, &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})).await
     }
 }
 

@@ -9,7 +9,7 @@ use super::registration::client_at;
 use super::store::Tokens;
 use super::token::{Granted, TokenRequest};
 use super::{AuthError, ClientCredentials, Grant, IdentityProvider, OAuth};
-use crate::auth::encoding::{form, query_value, random_text, sha256};
+use crate::auth::encoding::{form, has_state, query_value, random_text, sha256};
 use crate::auth::place;
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -141,7 +141,7 @@ impl Attempt<'_> {
         let query = returned.split_once('?').map_or("", |(_, query)| query);
         let query = query.split('#').next().unwrap_or_default();
         let value = |name| query_value(query, name);
-        if value("state").as_deref() != Some(state) {
+        if !has_state(query, state) {
             return Err(AuthError::new(
                 "the browser came back from another login: its state is not ours".to_owned(),
             ));

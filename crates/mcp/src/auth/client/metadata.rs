@@ -171,3 +171,20 @@ async fn document<T: DeserializeOwned>(fetch: &Fetch, url: &str) -> Result<Optio
         status => Err(AuthError::new(format!("HTTP {} from {url}", status.as_str()))),
     }
 }
+
+/// The URLs in metadata of either kind, for fuzzers.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn urls_of_metadata(text: &str) -> Vec<String> {
+    let mut urls = Vec::new();
+    if let Ok(resource) = serde_json::from_str::<ProtectedResource>(text) {
+        urls.push(resource.resource);
+        urls.extend(resource.authorization_servers);
+    }
+    if let Ok(server) = serde_json::from_str::<AuthorizationServer>(text) {
+        urls.push(server.issuer);
+        urls.extend(server.authorization_endpoint);
+        urls.extend(server.token_endpoint);
+        urls.extend(server.jwks_uri);
+    }
+    urls
+}

@@ -24,6 +24,8 @@ use std::time::SystemTime;
 
 pub use credentials::ClientCredentials;
 pub use file_store::FileStore;
+#[cfg(feature = "fuzzing")]
+pub(crate) use metadata::urls_of_metadata;
 pub(crate) use metadata::{AuthorizationServer, PROTECTED_RESOURCE, authorization_server};
 pub use revocation::LoggedOut;
 pub use session::OAuthSession;
@@ -216,12 +218,14 @@ impl OAuth {
     }
 
     /// The extensions of MCP that this makes use of.
-    pub(crate) fn extension(&self) -> Option<&'static str> {
-        match self.grant {
-            Grant::Code(_) | Grant::Workload(_) => None,
+    pub(crate) fn extensions(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let grant = match self.grant {
+            Grant::Code(_) => None,
             Grant::Client => Some("io.modelcontextprotocol/oauth-client-credentials"),
             Grant::Enterprise(_) => Some("io.modelcontextprotocol/enterprise-managed-authorization"),
-        }
+            Grant::Workload(_) => Some("io.modelcontextprotocol/auth/wif"),
+        };
+        grant.into_iter().chain(self.dpop.then_some("io.modelcontextprotocol/auth/dpop"))
     }
 
     pub(crate) fn now(&self) -> u64 {

@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::auth::encoding::query_value;
+use crate::auth::encoding::{has_state, query_value};
 
 /// Bytes of the head of the browser's request.
 const HEAD: usize = 16 * 1024;
@@ -133,7 +133,7 @@ async fn returned(mut stream: TcpStream, state: Option<&str>) -> Option<String> 
     let line = std::str::from_utf8(head.split(|byte| *byte == b'\r').next()?).ok()?;
     let target = line.strip_prefix("GET ").and_then(|rest| rest.split(' ').next());
     let query = target.and_then(|target| target.strip_prefix(PATH)?.strip_prefix('?')).map(str::to_owned);
-    let query = query.filter(|query| query_value(query, "state").as_deref() == state && state.is_some());
+    let query = query.filter(|query| state.is_some_and(|state| has_state(query, state)));
     let (status, text) = match &query {
         Some(query) if query_value(query, "error").is_some() => {
             ("200 OK", "The login failed. You can close this page.")

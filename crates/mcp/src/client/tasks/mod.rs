@@ -12,7 +12,7 @@ use super::call::{McpCall, Params, undecodable, written};
 use super::{McpClient, McpSession};
 use crate::McpRevision;
 use crate::bounded::BoundedMap;
-use crate::types::{Meta, ProgressUpdate, TASKS_EXTENSION, Task, TaskStatus, ToolResult};
+use crate::types::{IMMEDIATE_RESPONSE, Meta, ProgressUpdate, TASKS_EXTENSION, Task, TaskStatus, ToolResult};
 
 /// Questions that a task may ask in all: each may end up before the user.
 const MOST_QUESTIONS: usize = 1024;
@@ -62,6 +62,7 @@ pub enum Started<R = ToolResult> {
 pub struct McpTask {
     session: McpSession,
     task: Task,
+    immediate_response: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -92,7 +93,10 @@ impl<R: DeserializeOwned> McpCall<R> {
             _ => None,
         };
         match task {
-            Some(task) => Ok(Started::Task(McpTask::read(session, &task)?)),
+            Some(task) => {
+                let told = result.get("_meta").and_then(|meta| meta.get(IMMEDIATE_RESPONSE)?.parse().ok());
+                Ok(Started::Task(McpTask { immediate_response: told, ..McpTask::read(session, &task)? }))
+            }
             None => Ok(Started::Done(self.resolve(kind, result).await?.parse().map_err(undecodable)?)),
         }
     }
@@ -105,7 +109,7 @@ fn offers_tasks(session: &McpSession) -> bool {
 
 impl McpTask {
     pub(super) fn read(session: McpSession, task: &RawJson<'_>) -> Result<Self, CallError> {
-        Ok(McpTask { session, task: task.parse().map_err(undecodable)? })
+        Ok(McpTask { session, task: task.parse().map_err(undecodable)?, immediate_response: None })
     }
 
     /// Its id, which [`McpSession::task`] takes, also in another process.
@@ -116,6 +120,11 @@ impl McpTask {
     /// What was last heard of it.
     pub fn task(&self) -> &Task {
         &self.task
+    }
+
+    /// What the server says to the model when the call has become a task, in 2025-11-25.
+    pub fn immediate_response(&self) -> Option<&str> {
+        self.immediate_response.as_deref()
     }
 
     /// Asks how far it is.

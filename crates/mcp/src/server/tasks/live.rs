@@ -230,6 +230,15 @@ impl LiveTask {
         self.changed.send_replace(());
     }
 
+    /// Waits until a question is not open any more.
+    pub(super) async fn closed(&self, key: &str) {
+        let mut changes = self.changes();
+        while self.state().open.contains_key(key) {
+            // The sender is here.
+            let _ = changes.changed().await;
+        }
+    }
+
     /// Tells what was answered, and stores it.
     pub(super) async fn after_answers(&self) {
         self.announce();

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -168,59 +169,69 @@ fn result(
 
 async fn ended(ctx: &McpCtx, task: &Arc<LiveTask>) -> TaskRecord {
     let mut changes = task.changes();
-    loop {
-        let record = task.record();
-        if record.status.is_final() {
-            return record;
-        }
-        let asked = async {
-            match task.next_to_send() {
-                Some((key, method, params)) => ask(ctx, task, key, method, params).await,
-                None => std::future::pending().await,
+    let finished = async {
+        loop {
+            let record = task.record();
+            if record.status.is_final() {
+                return record;
             }
-        };
-        tokio::select! {
-            () = asked => {}
             // The sender is in the task, which is here.
-            _ = changes.changed() => {}
+            let _ = changes.changed().await;
         }
+    };
+    tokio::select! {
+        record = finished => record,
+        never = ask_all(ctx, task) => match never {},
+    }
+}
+
+/// Asks the client what the task wants to know, one question after the other.
+async fn ask_all(ctx: &McpCtx, task: &Arc<LiveTask>) -> Infallible {
+    let mut changes = task.changes();
+    loop {
+        let Some((key, method, params)) = task.next_to_send() else {
+            let _ = changes.changed().await;
+            continue;
+        };
+        let asking = Asking(task, key);
+        // Another question that is opened meanwhile waits for its turn; one that is closed is not asked any more.
+        let answer = tokio::select! {
+            answer = ask(ctx, &task.id, method, params) => answer,
+            () = task.closed(&asking.1) => continue,
+        };
+        task.answer(&asking.1, answer);
+        task.after_answers().await;
+    }
+}
+
+/// A question that is on its way to the client.
+struct Asking<'t>(&'t LiveTask, String);
+
+impl Drop for Asking<'_> {
+    /// Somebody else may ask, if nobody waits for the answer here.
+    fn drop(&mut self) {
+        self.0.not_sent(&self.1);
     }
 }
 
 /// Asks the client by a request that belongs to the task.
 async fn ask(
     ctx: &McpCtx,
-    task: &Arc<LiveTask>,
-    key: String,
+    task: &str,
     method: &'static str,
     params: RawJson<'static>,
-) {
-    struct Asking<'t>(&'t LiveTask, String);
-    impl Drop for Asking<'_> {
-        /// Somebody else may ask, if nobody waits for the answer here.
-        fn drop(&mut self) {
-            self.0.not_sent(&self.1);
-        }
-    }
-    let asking = Asking(task, key);
-    let related = json!({RELATED: {"taskId": task.id}});
+) -> sabir::Result<RawJson<'static>> {
+    let internal = |error: &dyn std::fmt::Display| ErrorObject::because(ErrorCode::INTERNAL_ERROR, error);
+    let related = json!({RELATED: {"taskId": task}});
     let params = params.parse::<BTreeMap<String, RawJson<'static>>>().and_then(|mut params| {
         params.insert("_meta".to_owned(), RawJson::from_value(&related)?);
         RawJson::from_value(&params)
     });
-    let answer = match params {
-        Ok(params) => ctx.rpc.peer().call_raw(method, Some(params)).await,
-        Err(error) => {
-            task.answer(&asking.1, Err(ErrorObject::because(ErrorCode::INTERNAL_ERROR, error)));
-            return;
-        }
-    };
-    let answer = answer.map_err(|error| match error {
+    let params = params.map_err(|error| internal(&error))?;
+    ctx.rpc.peer().call_raw(method, Some(params)).await.map_err(|error| match error {
         sabir::CallError::Error(error) => error,
-        other => ErrorObject::because(ErrorCode::INTERNAL_ERROR, other),
-    });
-    task.answer(&asking.1, answer);
-    task.after_answers().await;
+        other => internal(&other),
+    })
 }
 
 #[derive(Serialize)]

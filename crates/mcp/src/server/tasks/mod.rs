@@ -24,7 +24,7 @@ pub use redb::RedbTasks;
 pub(crate) use registry::Registry;
 use registry::{Reservation, Reserved};
 use sabir::RawJson;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 pub use store::{StoreFuture, TaskStore, TaskStoreLimits};
 
@@ -35,7 +35,7 @@ use super::{Core, McpCtx, McpServer};
 use crate::McpRevision;
 use crate::error::{McpResult, ToolError, not_found, unread};
 use crate::extensions::TypedResult;
-use crate::types::{Meta, ServerCapabilities, TASKS_EXTENSION, TaskSupport, ToolResult};
+use crate::types::{IMMEDIATE_RESPONSE, Meta, ServerCapabilities, TASKS_EXTENSION, TaskSupport, ToolResult};
 
 /// How tasks are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +116,14 @@ impl Core {
     }
 }
 
+/// The answer to a call of 2025-11-25 that has become a task.
+#[derive(Serialize)]
+struct Created {
+    task: record::Members,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<serde_json::Value>,
+}
+
 pub(super) fn legacy_capability() -> Meta {
     Meta::from_iter([
         ("list".to_owned(), json!({})),
@@ -170,7 +178,8 @@ pub(super) fn start(
         // Arguments that do not fit are the answer to the call.
         Err(reason) => return Ok(Err(reason)),
     };
-    Ok(Ok(Box::pin(async move { Err(creator.begin(reserved, running).await?.into()) })))
+    let told = entry.tool.immediate_response.clone();
+    Ok(Ok(Box::pin(async move { Err(creator.begin(reserved, running, told).await?.into()) })))
 }
 
 impl McpCtx {
@@ -206,7 +215,8 @@ impl McpCtx {
         let reserved = self.reserve("", self.message_bytes())?;
         let ctx = McpCtx { task: Some(Arc::clone(reserved.task())), ..self.clone() };
         let running = function(ctx);
-        Err(self.begin(reserved, Box::pin(async move { running.await?.into_tool_result() })).await?.into())
+        let running = Box::pin(async move { running.await?.into_tool_result() });
+        Err(self.begin(reserved, running, None).await?.into())
     }
 
     /// The id of the task that the function runs as.
@@ -255,15 +265,21 @@ impl McpCtx {
         self.core.tasks.reserve(asked)
     }
 
-    /// Begins a task, for the answer to the call.
-    async fn begin(&self, reserved: Reserved, running: Running) -> McpResult<TypedResult> {
+    /// Begins a task, for the answer to the call. The model may be told something at once.
+    async fn begin(
+        &self,
+        reserved: Reserved,
+        running: Running,
+        told: Option<String>,
+    ) -> McpResult<TypedResult> {
         let record = reserved.begin(running).await?;
         let task = record.task(self.revision())?;
         Ok(match &self.caller {
             Caller::Modern(_) => TypedResult { result_type: "task".into(), members: task },
             Caller::Legacy(session, _) => {
                 session.remember_task(record.id);
-                TypedResult::new("task", &json!({"task": task}))?
+                let meta = told.map(|told| json!({IMMEDIATE_RESPONSE: told}));
+                TypedResult::new("task", &Created { task, meta })?
             }
         })
     }

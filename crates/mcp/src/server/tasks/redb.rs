@@ -183,7 +183,9 @@ impl Shared {
                         table.remove(id.as_str())?;
                     }
                 }
-                Ok(write.commit()?)
+                write.commit()?;
+                // Their pages are free for others from the next transaction on; a full disk would take no other one.
+                Ok(database.begin_write()?.commit()?)
             })?;
             let mut used = self.used();
             gone.iter().for_each(|id| used.restore(id, None));

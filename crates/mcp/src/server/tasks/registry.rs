@@ -258,7 +258,8 @@ pub(crate) fn owner(identity: Option<Vec<u8>>) -> Option<String> {
 fn random_id() -> McpResult<String> {
     let mut id = [0; 18];
     getrandom::fill(&mut id).map_err(|error| ToolError::rpc(ErrorCode::INTERNAL_ERROR, error.to_string()))?;
-    Ok(URL_SAFE_NO_PAD.encode(id))
+    // A letter comes first: on a command line a dash would begin an option.
+    Ok(format!("t{}", URL_SAFE_NO_PAD.encode(id)))
 }
 
 fn overloaded(reason: impl std::fmt::Display) -> ToolError {

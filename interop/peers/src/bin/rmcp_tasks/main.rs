@@ -13,7 +13,8 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::task_manager::{TaskExit, TaskManager, TaskOptions};
 use rmcp::{ClientLifecycleMode, ClientServiceExt, ErrorData, ServerHandler, ServiceExt};
 use sabir::transport;
-use sabir_mcp::{McpClient, McpServer, Started, TaskOptions as OurOptions, Tool};
+use sabir_mcp::{ElicitResult, McpClient, McpCtx, McpServer, Started, TaskOptions as OurOptions, Tool};
+use serde_json::json;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -54,10 +55,13 @@ async fn as_client() -> Outcome {
         })
         .tool(Tool::new("endless", "Is never done").task(), |_, ()| {
             std::future::pending::<Result<String, _>>()
+        })
+        .tool(Tool::new("folders", "Asks for the client's folders").task(), |ctx: McpCtx, ()| async move {
+            Ok(ctx.roots("folders").await?.into_iter().map(|root| root.uri).collect::<Vec<_>>().join(" "))
         });
     tokio::spawn(server.serve(transport::streams(read, write)));
     let info = ClientConfig::new(
-        ClientCapabilities::builder().enable_tasks().build(),
+        ClientCapabilities::builder().enable_tasks().enable_roots().build(),
         Implementation::from_build_env(),
     );
     let lifecycle = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
@@ -91,11 +95,36 @@ async fn as_client() -> Outcome {
         }
     };
     check(status, TaskStatus::Cancelled)?;
+
+    // A task that wants input is answered by `tasks/update`.
+    let CallToolResponse::Task(created) =
+        client.call_tool_once(CallToolRequestParams::new("folders")).await?
+    else {
+        return Err("the call has not become a task".into());
+    };
+    let mut asked = 0;
+    let result = loop {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let got = client.peer().get_task(GetTaskParams::new(created.task.task_id.clone())).await?;
+        match got.task.payload {
+            TaskPayload::InputRequired { input_requests } => {
+                asked += 1;
+                let roots = json!({"roots": [{"uri": "file:///a"}]});
+                let answers = input_requests.keys().map(|key| (key.clone(), roots.clone()));
+                let answers = serde_json::from_value(answers.collect::<serde_json::Map<_, _>>().into())?;
+                client.peer().update_task(UpdateTaskParams::new(&created.task.task_id, answers)).await?;
+            }
+            TaskPayload::Completed { result } => break result,
+            TaskPayload::Working => {}
+            _ => return Err("the task has failed".into()),
+        }
+    };
+    check((asked, result["content"][0]["text"].as_str()), (1, Some("file:///a")))?;
     client.cancel().await?;
     Ok(())
 }
 
-/// A server of rmcp whose only tool is a task.
+/// A server of rmcp whose tools are tasks: one that sums, and one that asks for a name.
 #[derive(Clone)]
 struct Worker {
     tasks: TaskManager,
@@ -104,11 +133,22 @@ struct Worker {
 impl ServerHandler for Worker {
     async fn call_tool(
         &self,
-        _: CallToolRequestParams,
+        request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let task = self.tasks.spawn(TaskOptions::new().with_poll_interval_ms(10), |ctx| {
+        let asks = request.name == "ask";
+        let task = self.tasks.spawn(TaskOptions::new().with_poll_interval_ms(10), move |ctx| {
             Box::pin(async move {
+                if asks {
+                    let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+                    let params = json!({"message": "Who are you?", "requestedSchema": schema});
+                    let question = json!({"method": "elicitation/create", "params": params});
+                    let question = serde_json::from_value(question)
+                        .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+                    let answer = ctx.request_input("name", question).await?;
+                    let name = answer["content"]["name"].as_str().unwrap_or("nobody").to_owned();
+                    return Ok(CallToolResult::success(vec![ContentBlock::text(name)]));
+                }
                 tokio::select! {
                     _ = ctx.cancelled() => Err(TaskExit::Cancelled),
                     () = tokio::time::sleep(Duration::from_millis(200)) => {
@@ -158,8 +198,13 @@ async fn as_server() -> Outcome {
         }
     });
     let (read, write) = tokio::io::split(ours);
-    let session = McpClient::new("tester", "1.0.0").tasks().connect(transport::streams(read, write)).await?;
+    let client = McpClient::new("tester", "1.0.0")
+        .tasks()
+        .on_elicit(|_| async { Ok(ElicitResult::accept(json!({"name": "Ann"}))) });
+    let session = client.connect(transport::streams(read, write)).await?;
     check(session.call("sum", ()).await?.text(), "42".to_owned())?;
+    // What it asks while it runs is answered by the same call.
+    check(session.call("ask", ()).await?.text(), "Ann".to_owned())?;
     let Started::Task(mut task) = session.call("sum", ()).start().await? else {
         return Err("the call has not become a task".into());
     };

@@ -1,0 +1,110 @@
+//! A protected server, a user who logs in there, and connections to it.
+
+#![allow(dead_code, clippy::unwrap_used)] // Each test file uses some of it.
+
+use std::time::Duration;
+
+use sabir::Fetch;
+use sabir::http::Request;
+use sabir_mcp::{LoopbackBrowser, McpClient, McpRevision, McpSession, OAuthSession};
+use serde_json::{Value, json};
+
+use crate::site::{Asked, Reply, Site, missing, ok, with};
+
+/// A protected server that is its own authorization server. `change` are other members of the two documents (`resource`,
+/// `server`), and what the browser comes back with beside the state (`returned`), `tokens` the answers of the token endpoint.
+pub(crate) async fn protected_site(
+    change: Value,
+    tokens: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+) -> Site {
+    Site::start(move |url, asked| answer(url, asked, &change, &tokens)).await
+}
+
+pub(crate) fn answer(
+    url: &str,
+    asked: &Asked,
+    change: &Value,
+    tokens: &(dyn Fn(&Asked) -> Reply + Send + Sync),
+) -> Reply {
+    let resource = json!({"resource": format!("{url}/mcp"), "authorization_servers": [url]});
+    let metadata = json!({
+        "issuer": url,
+        "authorization_endpoint": format!("{url}/authorize"),
+        "token_endpoint": format!("{url}/token"),
+        "registration_endpoint": format!("{url}/register"),
+        "code_challenge_methods_supported": ["S256"],
+    });
+    match () {
+        () if asked.is("GET /.well-known/oauth-protected-resource/mcp ") => {
+            ok(&with(resource, &change["resource"]))
+        }
+        () if asked.is("GET /.well-known/oauth-authorization-server ") => {
+            ok(&with(metadata, &change["server"]))
+        }
+        () if asked.is("POST /register ") => {
+            (201, String::new(), json!({"client_id": "me", "client_secret": "the-client-secret"}).to_string())
+        }
+        () if asked.is("GET /authorize?") => {
+            let part = |name: &str| {
+                asked.line.split(['?', '&', ' ']).find_map(|part| part.strip_prefix(name)).unwrap().to_owned()
+            };
+            let redirect = part("redirect_uri=").replace("%3A", ":").replace("%2F", "/");
+            let returned = change["returned"].as_str().unwrap_or("code=the-code").replace("URL", url);
+            let location = format!("{redirect}?{returned}&state={}", part("state="));
+            (302, format!("Location: {location}\r\n"), String::new())
+        }
+        () if asked.is("POST /token ") => tokens(asked),
+        () if asked.is("POST /mcp ") => mcp(asked),
+        () => missing(),
+    }
+}
+
+/// A server that takes tokens which begin in the right way, until they are said to be stale.
+pub(crate) fn mcp(asked: &Asked) -> Reply {
+    let head = asked.head.to_ascii_lowercase();
+    if !head.contains("authorization: bearer the-access-token") {
+        return (401, "WWW-Authenticate: Bearer scope=\"a\"\r\n".to_owned(), String::new());
+    }
+    let message: Value = serde_json::from_str(&asked.body).unwrap();
+    let result = match message["method"].as_str().unwrap() {
+        "server/discover" => {
+            json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"})
+        }
+        _ => json!({"content": [{"type": "text", "text": "done"}], "resultType": "complete"}),
+    };
+    ok(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+}
+
+pub(crate) fn granted(asked: &Asked) -> Reply {
+    assert!(asked.body.contains("resource=http%3A%2F%2F127.0.0.1"), "{}", asked.body);
+    ok(
+        &json!({"access_token": "the-access-token", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "the-refresh-token"}),
+    )
+}
+
+/// A user who goes wherever the browser is sent.
+pub(crate) fn browser() -> LoopbackBrowser {
+    LoopbackBrowser::new(|url| {
+        let url = url.to_owned();
+        tokio::spawn(async move {
+            let response = Fetch::default().send(Request::get(url).body("").unwrap()).await.unwrap();
+            let location = response.headers()["location"].to_str().unwrap().to_owned();
+            // Somebody else comes first, with the state of another login.
+            let wrong = format!("{}x", location.replace("the-code", "stolen"));
+            assert_eq!(
+                Fetch::default().send(Request::get(wrong).body("").unwrap()).await.unwrap().status(),
+                404
+            );
+            assert_eq!(
+                Fetch::default().send(Request::get(location).body("").unwrap()).await.unwrap().status(),
+                200
+            );
+        });
+    })
+    .timeout(Duration::from_secs(20))
+}
+
+pub(crate) async fn connect(site: &Site, auth: impl Into<OAuthSession>) -> Result<McpSession, String> {
+    let client = McpClient::new("t", "1").revision(McpRevision::V2026_07_28).auth(auth);
+    client.connect(format!("{}/mcp", site.url)).await.map_err(|error| error.to_string())
+}
