@@ -1,8 +1,6 @@
 //! Connecting to servers of NATS, and what they tell about the connection.
 
-use async_nats::{
-    Client, ConnectError as NatsError, ConnectErrorKind as NatsErrorKind, ConnectOptions, Event,
-};
+use async_nats::{Client, ConnectErrorKind as NatsErrorKind, ConnectOptions, Event};
 use tokio::sync::mpsc;
 
 use super::options::{Credentials, Nats};
@@ -29,7 +27,7 @@ pub(crate) fn service(url: &Url) -> Result<&str, Error> {
 }
 
 /// What went wrong in the handshake of TLS, if that is where it went wrong.
-fn handshake(error: &NatsError, url: &Url) -> Option<(ConnectErrorKind, String)> {
+fn handshake(error: &async_nats::ConnectError, url: &Url) -> Option<(ConnectErrorKind, String)> {
     let source = std::error::Error::source(error)?.downcast_ref::<std::io::Error>()?;
     handshake_failure(source, url.authority())
 }
