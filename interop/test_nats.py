@@ -245,6 +245,11 @@ async def an_authority_is_trusted_by_option():
                 assert code == 0 and "demo" in out, (out, err)
             code, _, err = await sabir("call", "--insecure", url, "add", "2", "3")
             assert code == 2 and "--insecure cannot be used" in err, (code, err)
+            code, _, err = await sabir("call", url, "add", "2", "3")
+            assert code == 3 and "not signed by a trusted authority" in err and "--cacert or NATS_CA" in err, (code, err)
+        async with nats_server() as port:
+            code, _, err = await sabir("call", f"nats+tls://127.0.0.1:{port}/demo", "add", "2", "3")
+            assert code == 3 and "does not speak TLS" in err and "nats:// is for servers without TLS" in err, (code, err)
 
 
 async def a_session_of_mcp_stays_with_its_worker():
@@ -271,6 +276,13 @@ async def nobody_is_told_at_once():
         code, out, err = await call(f"nats://127.0.0.1:{port}/nobody", "log", "--notify", "--wait", "5s")
         check((code, out), (3, ""))
         assert "no worker of `nobody` is connected to NATS" in err, err
+        for command in (["check"], ["bench", "--notify", "--count", "200"], ["bench", "--count", "200"]):
+            words = ["log", "hi"] if command[0] == "bench" else []
+            code, _, err = await sabir(*command, f"nats://127.0.0.1:{port}/nobody", *words)
+            assert code == 3 and "no worker" in err and "`nobody`" in err, (command, code, err)
+        async with worker(f"nats://127.0.0.1:{port}/demo"):
+            code, out, err = await sabir("bench", "--notify", "--count", "200", f"nats://127.0.0.1:{port}/demo", "log", "hi")
+            assert code == 0 and "200 answered, 0 errors" in out, (code, out, err)
     code, _, err = await call("nats://127.0.0.1:1/demo", "add", "2", "3")
     check(code, 3)
     code, _, err = await call("nats://127.0.0.1:1", "add", "2", "3")
@@ -286,6 +298,13 @@ async def a_password_is_never_shown():
             code, out, err = await call(wrong, "add", "2", "3")
             check(code, 3)
             assert "s3cret" not in out + err and "wr0ng" not in out + err, err
+        # Nor in the log, however much it is asked for.
+        async with worker(url):
+            for log in [["--log", "trace"], ["--log", "async_nats=trace"], ["--log", "async_nats::connection"]]:
+                code, out, err = await call(url, "add", "2", "3", *log)
+                assert code == 0 and "async_nats" in err and "s3cret" not in out + err, (log, err)
+            code, out, err = await sabir("call", url, "add", "2", "3", env={"RUST_LOG": "trace"})
+            assert code == 0 and "async_nats" in err and "s3cret" not in out + err, err
 
 
 async def recorded_calls_are_replayed_and_mocked():
@@ -304,6 +323,8 @@ async def recorded_calls_are_replayed_and_mocked():
                 while "serving on" not in line and line:
                     line = (await mock.stderr.readline()).decode()
                 check((await call(url, "add", "2", "3"))[:2], (0, "5\n"))
+                code, out, _ = await sabir("list", f"nats://127.0.0.1:{port}")
+                assert code == 0 and "played" in out and "does not say which methods it has" in out, out
                 code, out, err = await sabir("replay", str(recorded), url)
                 check((code, err if code else ""), (0, ""))
                 code, out, err = await sabir("diff", url, url, "--calls", str(recorded))

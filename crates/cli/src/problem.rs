@@ -77,6 +77,11 @@ impl PeerOptions {
             ConnectErrorKind::Unreachable => {
                 failed(Exit::Connect).hint("check the address, and that the network is up")
             }
+            ConnectErrorKind::NotTls if self.is_behind_nats() => {
+                failed(Exit::Connect).hint("nats:// is for servers without TLS")
+            }
+            ConnectErrorKind::Tls if self.is_behind_nats() => failed(Exit::Connect)
+                .hint("--cacert or NATS_CA must name the authority that signed the server's certificate"),
             ConnectErrorKind::NotTls => failed(Exit::Connect).hints([plain().map(|url| try_this(&url))]),
             ConnectErrorKind::Tls => failed(Exit::Connect).hint(match (self.web.has_root(), self.web.is_insecure()) {
                 (_, true) => "see the log of the server: it may not support TLS 1.2 or 1.3",
@@ -299,7 +304,7 @@ impl PeerOptions {
         }
     }
 
-    fn is_behind_nats(&self) -> bool {
+    pub(crate) fn is_behind_nats(&self) -> bool {
         self.target.scheme().is_some_and(Scheme::is_nats)
     }
 

@@ -399,17 +399,22 @@ impl Generator {
         let measure = Measure { latency: times, ok: *ok, errors: *errors, seconds: WINDOW as f64 / 1e9 };
         let enough = times.count() >= FEWEST || *errors > 0;
         if enough && let Some(measured) = until.broken_by(&measure) {
-            let at = (now.saturating_sub(nanos(self.plan.warmup))) as f64 / 1e9;
-            let rate = match self.schedule.peek() {
-                Some((_, segment)) if matches!(self.plan.pace, Pace::Open(_)) => {
-                    format!(" at {} calls/s", self.schedule.segments[segment].label())
+            // What comes next may have another rate, and has not begun.
+            let end = self.window.end;
+            let at = end.saturating_sub(nanos(self.plan.warmup)) as f64 / 1e9;
+            let rate = match self.schedule.segments.iter().find(|segment| end <= segment.end) {
+                Some(segment) if matches!(self.plan.pace, Pace::Open(_)) => {
+                    format!(" at {} calls/s", segment.label())
                 }
                 _ => String::new(),
             };
             self.tally.measured.broken = Some(format!("{until} after {at:.0} s{rate}: {measured}"));
-            self.ended = Some(now);
+            self.ended = Some(end);
         }
-        self.window = Window { end: now + WINDOW, times: Times::new(), ok: 0, errors: 0 };
+        // Whole seconds, however late this is: a step must not get a part of the next one.
+        let late = now - self.window.end;
+        let end = now - late % WINDOW + WINDOW;
+        self.window = Window { end, times: Times::new(), ok: 0, errors: 0 };
     }
 
     /// Connections that have something to send, or on which a call has timed out.
@@ -511,10 +516,11 @@ impl Generator {
         measured
     }
 
-    /// Calls of an open loop that were due, and had no room until the end.
+    /// Calls of an open loop that were due, and had no room until the end. Where a limit has ended it early, those that
+    /// were about to be sent are not missing.
     fn count_unsent(&mut self, end: u64) {
         let is_open = matches!(self.plan.pace, Pace::Open(_));
-        if !is_open || self.tally.measured.ended_by.is_some() {
+        if !is_open || self.tally.measured.ended_by.is_some() || self.tally.measured.broken.is_some() {
             return;
         }
         while let Some((due, segment)) = self.schedule.peek().filter(|(due, _)| *due <= end) {

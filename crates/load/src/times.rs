@@ -61,7 +61,8 @@ impl Times {
 
     /// The time below which this part of them lies, such as 0.99, in nanoseconds; 0 if there are none.
     pub fn quantile(&self, part: f64) -> u64 {
-        self.histogram.as_ref().map_or(0, |histogram| histogram.value_at_quantile(part))
+        // Of those below 100 ns it would be 100 ns.
+        self.histogram.as_ref().map_or(0, |histogram| histogram.value_at_quantile(part).min(histogram.max()))
     }
 
     /// How many lie above the bound before and up to each of these, in nanoseconds, and how many beyond the last.
@@ -88,6 +89,20 @@ impl Times {
     pub fn clear(&mut self) {
         if let Some(histogram) = &mut self.histogram {
             histogram.reset();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_quantile_is_above_the_longest() {
+        for nanos in [0, 1, 99, 100, 12_345_678] {
+            let mut times = Times::new();
+            times.record_many(nanos, 10);
+            assert!(times.quantile(0.5) <= times.max() && times.quantile(1.0) <= times.max(), "{nanos}");
         }
     }
 }

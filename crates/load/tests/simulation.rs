@@ -182,6 +182,40 @@ fn a_ramp_ends_where_the_server_cannot_follow() {
     assert_eq!((measured.steps.len(), last.label.as_str()), (6, "1050..1240"));
 }
 
+/// The second that broke the limit is named, and the next step has not begun: it has no row, and nothing of it is missing.
+#[test]
+fn a_limit_is_broken_by_the_step_before() {
+    let until = Some("p99>1us".parse().expect("a limit"));
+    let plan = Plan { until, duration: None, ..plan(open("200,400,800@1s")) };
+    let (measured, _) = run(plan, Server::new(MS, NO_STALL));
+    let broken = measured.broken.as_deref().expect("the limit is broken");
+    assert!(broken.starts_with("p99>1us after 1 s at 200 calls/s: "), "{broken}");
+    let labels: Vec<_> = measured.steps.iter().map(|step| step.label.as_str()).collect();
+    assert_eq!((&labels[..], &measured.errors[..]), (&["200"][..], &[][..]));
+    assert_eq!((measured.total().sent, measured.total().end), (200, SECOND));
+}
+
+/// However late a generator comes to look, it looks at whole seconds.
+#[test]
+fn a_late_generator_gives_no_step_a_part_of_the_next() {
+    let until = Some("p99>10ms".parse().expect("a limit"));
+    let plan = Plan { until, duration: None, ..plan(open("100,200,300,400@1s")) };
+    let mut generator = Generator::new(plan, 1);
+    let (mut now, mut tickets) = (0, Vec::new());
+    while !generator.is_over(now) {
+        generator.set_room(0, u32::MAX);
+        generator.poll(now);
+        generator.take(0, now, &mut tickets);
+        let takes = if now >= 2 * SECOND { 20 * MS } else { 0 };
+        tickets.drain(..).for_each(|ticket| generator.answered(ticket.id, now + takes, &Outcome::Ok));
+        now += MS * 7 / 10;
+    }
+    let measured = generator.finish(now);
+    let broken = measured.broken.expect("the limit is broken");
+    assert!(broken.starts_with("p99>10ms after 3 s at 300 calls/s: "), "{broken}");
+    assert_eq!((measured.steps.len(), measured.steps[2].sent), (3, 300));
+}
+
 /// A server that does not answer at all is seen without a single answer.
 #[test]
 fn a_limit_is_broken_by_silence() {

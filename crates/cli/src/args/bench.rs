@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sabir_load::{Limit, Rate};
 
-use super::units::duration;
+use super::units::{duration, some_duration};
 use super::{AnswerArgs, MetricsArgs, OUTPUT, SessionArgs, TelemetryArgs};
 
 const LOAD: &str = "Load";
@@ -85,7 +85,7 @@ pub(crate) struct BenchRunArgs {
     #[arg(long, value_name = "N", conflicts_with = "rate", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = LOAD)]
     pub(crate) concurrency: Option<u32>,
     /// For how long [default: 10s, unless there is a --count or the rate has an end]
-    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = LOAD)]
+    #[arg(long, value_name = "TIME", value_parser = some_duration, help_heading = LOAD)]
     pub(crate) duration: Option<Duration>,
     /// How many calls
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = LOAD)]

@@ -30,7 +30,7 @@ pub(crate) struct DemoArgs {
     /// Also serve a toy chain, for clients of Ethereum, Substrate and Solana
     #[arg(long, conflicts_with = "mcp")]
     pub(crate) chain: bool,
-    /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH (on Windows pipe:NAME), not on stdin and stdout
+    /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH, unix:PATH (on Windows pipe:NAME) or nats://HOST/SERVICE, not on stdin and stdout
     #[arg(long, value_name = "URL", help_heading = CONNECTION)]
     pub(crate) listen: Option<String>,
     #[command(flatten)]

@@ -47,7 +47,7 @@ pub(crate) struct ReplayArgs {
     /// Play the server's side, for a client
     #[arg(long, conflicts_with_all = ["target", "command"])]
     pub(crate) server: bool,
-    /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH, not on stdin and stdout; with a certificate tls://, https://
+    /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH, unix:PATH or nats://HOST/SERVICE, not on stdin and stdout; with a certificate tls://, https://
     #[arg(long, value_name = "URL", requires = "server", help_heading = CONNECTION)]
     pub(crate) listen: Option<String>,
     #[command(flatten)]
@@ -122,7 +122,7 @@ Examples:
 pub(crate) struct MockArgs {
     /// What to answer from
     pub(crate) file: OsString,
-    /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH, not on stdin and stdout; with a certificate tls://, https://
+    /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH, unix:PATH or nats://HOST/SERVICE, not on stdin and stdout; with a certificate tls://, https://
     #[arg(long, value_name = "URL", help_heading = CONNECTION)]
     pub(crate) listen: Option<String>,
     #[command(flatten)]

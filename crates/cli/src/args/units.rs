@@ -21,6 +21,12 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .map_err(|error| error.to_string())
 }
 
+/// A time in which something can happen.
+pub(super) fn some_duration(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?;
+    if time.is_zero() { Err("it must be longer than 0".to_owned()) } else { Ok(time) }
+}
+
 /// The largest `--max-size`: a message is held in memory a few times.
 pub(crate) const LARGEST_SIZE: usize = 1 << 30;
 

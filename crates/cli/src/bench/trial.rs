@@ -91,7 +91,8 @@ async fn first(plan: &Plan, session: &mut Session, watch: &Watch, printer: &Prin
     let entry = &plan.entries[0];
     if entry.is_notification {
         let params = session.params(&entry.method, &entry.args).await?;
-        return session.notify(&entry.method, params).await;
+        session.notify(&entry.method, params).await?;
+        return has_worker(plan, session, watch).await;
     }
     match session.call(&entry.method, &entry.args, None).await {
         Ok(answer) => {
@@ -115,6 +116,18 @@ async fn first(plan: &Plan, session: &mut Session, watch: &Watch, printer: &Prin
             Ok(())
         }
         Err(CallFailure::Call(error)) => Err(plan.peer.call_failed(&error, watch)),
+    }
+}
+
+/// Behind NATS, notifications can be sent without anybody to take them. A call of whatever kind shows whether a worker is
+/// there: most know no such method, and say so.
+async fn has_worker(plan: &Plan, session: &Session, watch: &Watch) -> Result<(), Failure> {
+    if !plan.peer.is_behind_nats() {
+        return Ok(());
+    }
+    match session.peer().call_raw("rpc.discover", None).await {
+        Ok(_) | Err(CallError::Error(_)) => Ok(()),
+        Err(error) => Err(plan.peer.call_failed(&error, watch)),
     }
 }
 

@@ -156,7 +156,7 @@ impl Prober<'_, '_> {
                 let number = self.send(&request).await?;
                 let (waited, _) = self.collect(START, FIRST_TIMEOUT, |_| true).await?;
                 if waited != Waited::Answered {
-                    self.unanswered(&request, number, waited)?;
+                    self.unanswered(&request, number, waited).await?;
                     return Ok(false);
                 }
             }
@@ -167,7 +167,7 @@ impl Prober<'_, '_> {
         }
         let Barrier { waited, text, number, .. } = self.barrier(FIRST_TIMEOUT, |_| true).await?;
         if waited != Waited::Answered {
-            self.unanswered(&text, number, waited)?;
+            self.unanswered(&text, number, waited).await?;
         }
         Ok(waited == Waited::Answered)
     }
@@ -183,14 +183,14 @@ impl Prober<'_, '_> {
             let number = self.send(&request).await?;
             let (waited, _) = self.collect(&id, self.pace.timeout(), |_| true).await?;
             if waited != Waited::Answered {
-                self.unanswered(&request, number, waited)?;
+                self.unanswered(&request, number, waited).await?;
             }
         }
         Ok(())
     }
 
     /// The request was valid, and no answer came.
-    fn unanswered(&mut self, request: &str, number: u64, waited: Waited) -> Result<(), Failure> {
+    async fn unanswered(&mut self, request: &str, number: u64, waited: Waited) -> Result<(), Failure> {
         let peer = &self.target.peer;
         let is_plain = self.builder.profile == Profile::JsonRpc;
         let status = self.wire.status();
@@ -206,6 +206,13 @@ impl Prober<'_, '_> {
         // A body that is a message comes with a status all the same.
         if let Some(refusal) = self.wire.refusal() {
             return Err(hinted(peer.undelivered(refusal)));
+        }
+        // Nobody is there whose fault it could be.
+        if waited == Waited::Ended
+            && peer.is_behind_nats()
+            && let Some(reason) = self.wire.exit_reason().await
+        {
+            return Err(peer.closed(&reason, &self.target.watch));
         }
         let what = match waited {
             Waited::Ended => "the peer closed the connection without an answer",

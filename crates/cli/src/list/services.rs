@@ -59,6 +59,9 @@ pub(super) async fn run(url: &str, args: &ListArgs, printer: &Printer) -> Result
         let layout = printer.layout();
         layout.painter.paint(&mut out, Paint::Hint, &heading(service));
         out.push('\n');
+        if methods.is_none() && service.is_jsonrpc {
+            out.push_str("  It does not say which methods it has: its workers answer no `rpc.discover`.\n");
+        }
         if let Some(methods) = &methods {
             let mut table = Table::bare().indent(2);
             for method in &methods.document.methods {

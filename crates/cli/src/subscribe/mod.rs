@@ -206,6 +206,16 @@ impl Following {
                 None => continue,
                 Some(Item::Value(value)) => show.value(&message, &value)?,
                 Some(Item::Message) => show.message(&message)?,
+                Some(Item::End) => {
+                    return match (self.count, left) {
+                        (Some(count), Some(left)) => {
+                            let what =
+                                format!("{} of {count} came until the end of the subscription", count - left);
+                            Err(Failure::new(Exit::Error, what))
+                        }
+                        _ => Ok(Exit::Ok),
+                    };
+                }
                 Some(Item::Error(error)) => {
                     let what = format!(
                         "the server ended the subscription: {}",

@@ -1,6 +1,6 @@
 //! How families of servers spell a subscription: which method ends it, and which messages belong to it.
 
-use sabir::RawJson;
+use sabir::{ErrorCode, RawJson};
 
 /// How the messages of a subscription are told from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +62,7 @@ impl FollowStyle {
                 let params = params?;
                 (params.get("subscription")? == *id).then(|| {
                     match (params.get("result"), params.get("error")) {
+                        (None, Some(error)) if is_end(&error) => Item::End,
                         (None, Some(error)) => Item::Error(error.into_owned()),
                         (result, _) => Item::Value(result.unwrap_or(RawJson::NULL).into_owned()),
                     }
@@ -88,11 +89,19 @@ impl FollowStyle {
     }
 }
 
+/// Whether an error says that there are no more items.
+fn is_end(error: &RawJson<'_>) -> bool {
+    let code = error.get("code").and_then(|code| code.parse::<i64>().ok());
+    code == Some(ErrorCode::SUBSCRIPTION_FINISHED.0)
+}
+
 /// What came.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Item {
     Value(RawJson<'static>),
-    /// The server ends the subscription.
+    /// There are no more.
+    End,
+    /// The server ends the subscription for another reason.
     Error(RawJson<'static>),
     /// The notification itself.
     Message,
@@ -144,6 +153,11 @@ mod tests {
                 "subscribe_x",
                 r#"{"method":"x","params":{"subscription":"0x1","error":"gone"}}"#,
                 Some(Item::Error(RawJson::new("\"gone\"").expect("JSON"))),
+            ),
+            (
+                "subscribe_x",
+                r#"{"method":"x","params":{"subscription":"0x1","error":{"code":-32014,"message":"Subscription finished"}}}"#,
+                Some(Item::End),
             ),
             ("rpc.on", r#"{"notification":"feed","params":[1]}"#, value("[1]")),
             ("rpc.on", r#"{"notification":"other","params":[1]}"#, None),

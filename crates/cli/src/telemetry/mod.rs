@@ -106,7 +106,8 @@ pub(crate) fn start(
         None => match ["SABIR_LOG", "RUST_LOG"].into_iter().find_map(|name| Some((name, variable(name)?))) {
             Some((name, text)) => {
                 let wrong = |error| Failure::usage(format_args!("{name}: {error}"));
-                Some(text.parse::<LogFilter>().map_err(wrong)?)
+                let filter = if name == "RUST_LOG" { LogFilter::of_others(&text) } else { text.parse() };
+                Some(filter.map_err(wrong)?)
             }
             None => None,
         },

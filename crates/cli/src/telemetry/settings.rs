@@ -88,8 +88,11 @@ impl Settings {
         };
         let collector = match Url::parse(endpoint.trim()) {
             Ok(url) if matches!(url.scheme().name(), "http" | "https") => url,
-            Ok(_) => return wrong("it must be http:// or https://", "write it as http://127.0.0.1:4318"),
-            Err(error) => return wrong(&error.to_string(), "write it as http://127.0.0.1:4318"),
+            // The error names every scheme there is; here there are two.
+            Err(error) if endpoint.trim().starts_with("http") => {
+                return wrong(&error.to_string(), "write it as http://127.0.0.1:4318");
+            }
+            _ => return wrong("it must be http:// or https://", "write it as http://127.0.0.1:4318"),
         };
         let path = collector.path().trim_end_matches('/').to_owned();
         let headers = pairs(&set("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default());

@@ -110,20 +110,11 @@ pub(crate) async fn wrap(
         failed(ConnectErrorKind::Tls, format!("`{}` cannot be a name in a certificate", endpoint.host))
     })?;
     let stream = connector.connect(name, stream).await.map_err(|error| {
-        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        match inner {
-            Some(rustls::Error::InvalidMessage(_)) => {
-                failed(ConnectErrorKind::NotTls, "the server does not speak TLS".to_owned())
-            }
-            Some(rustls::Error::InvalidCertificate(error)) => {
-                failed(ConnectErrorKind::Tls, unacceptable(error, &endpoint.host))
-            }
-            Some(error) => failed(ConnectErrorKind::Tls, format!("TLS: {error}")),
-            None => failed(
-                ConnectErrorKind::NotTls,
-                "the server closed the connection during the TLS handshake".to_owned(),
-            ),
-        }
+        let (kind, reason) = handshake_failure(&error, &endpoint.host).unwrap_or_else(|| {
+            let reason = "the server closed the connection during the TLS handshake";
+            (ConnectErrorKind::NotTls, reason.to_owned())
+        });
+        failed(kind, reason)
     })?;
     let session = stream.get_ref().1;
     let version = session.protocol_version().map(|version| format!("{version:?}")).unwrap_or_default();
@@ -132,6 +123,17 @@ pub(crate) async fn wrap(
     let protocol = session.alpn_protocol().and_then(|protocol| std::str::from_utf8(protocol).ok());
     endpoint.steps.tell(&Step::Secured { version: &version, cipher: &cipher, protocol });
     Ok(stream)
+}
+
+/// What went wrong in a handshake with a host, if TLS says so.
+pub(super) fn handshake_failure(error: &std::io::Error, host: &str) -> Option<(ConnectErrorKind, String)> {
+    Some(match error.get_ref()?.downcast_ref::<rustls::Error>()? {
+        rustls::Error::InvalidMessage(_) => {
+            (ConnectErrorKind::NotTls, "the server does not speak TLS".to_owned())
+        }
+        rustls::Error::InvalidCertificate(error) => (ConnectErrorKind::Tls, unacceptable(error, host)),
+        error => (ConnectErrorKind::Tls, format!("TLS: {error}")),
+    })
 }
 
 /// Why a server's certificate is not taken.

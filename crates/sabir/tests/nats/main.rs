@@ -12,6 +12,7 @@ mod cluster;
 mod credentials;
 mod discovery;
 mod failures;
+mod grace;
 mod hostile;
 mod load;
 mod parts;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
+use async_nats::connection::State;
 use async_nats::message::OutboundMessage;
 use async_nats::{Client, Event, Message, ServerError, StatusCode, SubscribeError, Subscriber};
 use bytes::Bytes;
@@ -405,6 +406,7 @@ impl Dispatcher {
             }
         }
         self.stop.send_replace(true);
+        let within = self.goodbye();
         let ending = async {
             while !self.tasks.is_empty() {
                 tokio::select! {
@@ -418,12 +420,21 @@ impl Dispatcher {
                 }
             }
         };
-        let _ = tokio::time::timeout(grace + FLUSH, ending).await;
+        let _ = tokio::time::timeout(within, ending).await;
+        let within = self.goodbye();
         let flushing = async {
             send(&mut self.client, &mut self.outbox).await;
             let _ = self.client.flush().await;
         };
-        let _ = tokio::time::timeout(FLUSH, flushing).await;
+        let _ = tokio::time::timeout(within, flushing).await;
+    }
+
+    /// How long the last messages may take. Without a server nobody takes them.
+    fn goodbye(&self) -> Duration {
+        match self.client.connection_state() {
+            State::Connected => FLUSH,
+            _ => Duration::ZERO,
+        }
     }
 
     /// Leaves the group of workers. What still comes is passed on.
@@ -436,7 +447,8 @@ impl Dispatcher {
             self.leave_lost_group(ready);
         }
         let Some(mut calls) = self.calls.take() else { return };
-        let (client, subject) = (self.client.clone(), self.identity.subject.clone());
+        let (client, subject, grace) =
+            (self.client.clone(), self.identity.subject.clone(), self.settings.grace);
         let (delivered, counts_agree) = (self.delivered, self.counts_agree);
         let mut events = std::mem::replace(&mut self.events, mpsc::channel(1).1);
         let take = |message| self.take_call(message);
@@ -449,7 +461,7 @@ impl Dispatcher {
             }
         };
         // While there is no server, the client takes what it has room for and then nothing more.
-        let _ = tokio::time::timeout(leaving::WITHIN, leaving).await;
+        let _ = tokio::time::timeout(leaving::WITHIN.min(grace), leaving).await;
     }
 }
 

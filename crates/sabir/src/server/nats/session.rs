@@ -87,7 +87,6 @@ pub(super) struct Session {
     began: Instant,
     stop: Pin<Box<dyn Future<Output = ()> + Send>>,
     is_stopping: bool,
-    grace: Duration,
     ended: bool,
 }
 
@@ -129,7 +128,6 @@ impl Session {
                 let _ = stop.wait_for(|stop| *stop).await;
             }),
             is_stopping: false,
-            grace: settings.grace,
             ended: false,
         };
         (session, Handle { send, load })
@@ -184,7 +182,8 @@ impl Future for Session {
         }
         if !session.is_stopping && session.stop.as_mut().poll(cx).is_ready() {
             session.is_stopping = true;
-            session.connection.shut_down(session.grace);
+            // It had its grace before it was told.
+            session.connection.shut_down(Duration::ZERO);
         }
         Poll::Pending
     }

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::options::{Credentials, Nats};
 use crate::Error;
 use crate::transport::error::{ConnectError, ConnectErrorKind};
-use crate::transport::tls::Settings;
+use crate::transport::tls::{Settings, handshake_failure};
 use crate::transport::url::Url;
 
 /// Events that nobody has looked at. One that finds no room says nothing new.
@@ -34,6 +34,12 @@ pub(crate) fn service(url: &Url) -> Result<&str, Error> {
         "" => Err(Error::config(format!("`{url}` names no service: write it as {url}/SERVICE"))),
         service => Ok(service),
     }
+}
+
+/// What went wrong in the handshake of TLS, if that is where it went wrong.
+fn handshake(error: &async_nats::ConnectError, url: &Url) -> Option<(ConnectErrorKind, String)> {
+    let source = std::error::Error::source(error)?.downcast_ref::<std::io::Error>()?;
+    handshake_failure(source, url.authority())
 }
 
 /// Connects to one of the servers that a URL names.
@@ -116,10 +122,14 @@ async fn open(url: &Url, known: &[String], options: ConnectOptions) -> Result<Cl
                 ConnectErrorKind::Credentials
             }
             NatsErrorKind::ServerParse => ConnectErrorKind::Protocol,
-            NatsErrorKind::Io | NatsErrorKind::MaxReconnects => ConnectErrorKind::Refused,
+            NatsErrorKind::Io | NatsErrorKind::MaxReconnects => {
+                handshake(&error, url).map_or(ConnectErrorKind::Refused, |(kind, _)| kind)
+            }
         };
         // The source alone: the error would say its kind again, as in "authorization violation: authorization violation".
-        let source = std::error::Error::source(&error).map(ToString::to_string);
+        let source = handshake(&error, url)
+            .map(|(_, reason)| reason)
+            .or_else(|| std::error::Error::source(&error).map(ToString::to_string));
         let reason = source.unwrap_or_else(|| error.to_string());
         ConnectError::new(kind, url.as_str(), sabir_proto::escape_controls(&reason)).into()
     })
