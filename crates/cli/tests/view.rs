@@ -350,7 +350,7 @@ fn statistics_are_of_what_the_filter_leaves() {
     assert_eq!(view.get(&format!("rows?from=0&count=10&filter={}", scan["id"])).as_array().unwrap().len(), 1);
 }
 
-/// What breaks a rule is on its row, once the rules were applied to it, for the page and for agents.
+/// What breaks a rule is on its row, once the rules were applied to it.
 #[test]
 fn findings_are_on_their_rows() {
     let text = format!("{SESSION}> {{\"jsonrpc\":\"2.0\",\"method\":\"rpc.x\"}}\n");
@@ -367,20 +367,6 @@ fn findings_are_on_their_rows() {
     assert!(
         finding["why"].as_str().unwrap().len() > 10 && finding["fix"].as_str().unwrap().len() > 10,
         "{finding}"
-    );
-    // In a row that comes later, too.
-    let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
-    writeln!(file, "> {{\"jsonrpc\":\"2.0\",\"method\":\"rpc.y\"}}").unwrap();
-    view.until("rows?from=5&count=1", |rows| rows[0]["findings"][0]["rule"] == "RPC009");
-    let run = Command::new(SABIR)
-        .args(["call", "--json", "check", "--", SABIR, "view", "--mcp"])
-        .arg(&path)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&run.stdout).replace('\\', "");
-    assert!(
-        said.contains("\"found\":2") && said.contains("\"row\":7") && said.contains("\"rule\":\"RPC009\""),
-        "{said}"
     );
 }
 
