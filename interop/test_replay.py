@@ -204,6 +204,47 @@ async def aria2_and_its_downloads():
             different(await replay(record, f"ws://{at}"), "aria2.getGlobalOption", '$.result.max-tries: recorded "5", came "7"')
 
 
+async def ethers_and_ganache():
+    """Subscriptions over WebSocket: their ids are others each time, and so is what a chain says of time."""
+    def chain(port, *more):
+        return ["node", "node_modules/ganache/dist/node/cli.js", "--server.port", str(port), "--wallet.deterministic",
+                "--chain.time", "2026-01-01T00:00:00Z", *more]
+
+    volatile = [word for name in ("timestamp", "hash", "parentHash", "stateRoot", "receiptsRoot", "transactionsRoot", "blockHash", "size")
+                for word in ("--ignore", f"$..{name}")]
+    async with folder() as path:
+        record, port = os.path.join(path, "s.jrl"), free_port()
+        async with server(*chain(port), port=port):
+            async with tapped(record, "ws://127.0.0.1:0", f"ws://127.0.0.1:{port}") as at:
+                client = await asyncio.create_subprocess_exec("node", "tap_client.mjs", "ethers", at)
+                check(await client.wait(), 0)
+        assert '"eth_subscription"' in open(record).read()
+        for more, judge in ((), same), (("--chain.chainId", "1338"), lambda result: different(result, "eth_chainId", '"0x539"', '"0x53a"')):
+            port = free_port()
+            async with server(*chain(port, *more), port=port):
+                judge(await replay(record, f"ws://127.0.0.1:{port}", *volatile))
+
+
+async def curl_and_the_demo():
+    async with folder() as path:
+        record = os.path.join(path, "s.jrl")
+        async with demo(scheme="http") as (host, port):
+            async with tapped(record, "http://127.0.0.1:0/", f"http://{host}:{port}/") as at:
+                for params in "[2,3]", "[3,3]":
+                    call = '{"jsonrpc":"2.0","id":1,"method":"add","params":%s}' % params
+                    curl = await asyncio.create_subprocess_exec(
+                        "curl", "-sS", "-o", os.devnull, "-H", "Content-Type: application/json", "-d", call, at)
+                    check(await curl.wait(), 0)
+            same(await replay(record, f"http://{host}:{port}/"))
+            async with mocked(record, "http://127.0.0.1:0/") as at:
+                same(await replay(record, at))
+        with open(record) as file:
+            changed = file.read().replace('"result":6', '"result":7')
+        with open(record, "w") as file:
+            file.write(changed)
+        different(await replay(record, "demo:"), "add", "$.result: recorded 7, came 6", "1 same, 1 different")
+
+
 async def faults_reach_a_real_client():
     async with folder() as path:
         record = os.path.join(path, "s.jrl")
@@ -230,5 +271,7 @@ run("replay", [
     mcp_over_http,
     vscode_jsonrpc_and_clangd,
     aria2_and_its_downloads,
+    ethers_and_ganache,
+    curl_and_the_demo,
     faults_reach_a_real_client,
 ])

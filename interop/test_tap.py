@@ -6,6 +6,7 @@ and times the peers choose."""
 import asyncio
 import json
 import os
+import pty
 import sys
 import tempfile
 from contextlib import asynccontextmanager
@@ -209,6 +210,57 @@ async def curl_with_the_demo():
                 await client(*words, *([] if "-I" in extra else ["-d", call]))
 
 
+async def rows_on_a_terminal_have_colours():
+    """Standard error is a terminal: what is printed there has colours, and what is not one has none."""
+    call = '{"jsonrpc":"2.0","id":1,"method":"add","params":[2,3]}\n'
+    for variables, painted in ({}, True), ({"NO_COLOR": "1"}, False):
+        master, slave = pty.openpty()
+        tap = await asyncio.create_subprocess_exec(
+            SABIR, "tap", "--print", "--", SABIR, "demo", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            stderr=slave, env={**os.environ, "TERM": "xterm-256color", **variables})
+        os.close(slave)
+        out, _ = await tap.communicate(call.encode())
+        check((tap.returncode, json.loads(out)["result"]), (0, 5))
+        said = b""
+        while True:
+            try:
+                part = os.read(master, 1 << 16)
+            except OSError:
+                break
+            if not part:
+                break
+            said += part
+        os.close(master)
+        text = said.decode()
+        assert "add" in text and ("\x1b[36m> req" in text) == painted and ("\x1b[" in text) == painted, text
+
+
+async def the_lines_for_neovim_are_lua():
+    """They put the tap before the words of a server. Neovim has `vim.lsp.config` from 0.11 on: before, something stands for it."""
+    code, lines, err = await sabir("tap", "wrap", "clangd", "--host", "neovim", "--record", "/tmp/it's \"s\".jrl")
+    check((code, err), (0, ""))
+    with tempfile.TemporaryDirectory() as folder:
+        path, said = os.path.join(folder, "wrap.lua"), os.path.join(folder, "words.json")
+        with open(path, "w") as file:
+            file.write("""
+                local known = {}
+                vim.lsp.config = setmetatable({}, {
+                  __index = known,
+                  __call = function(_, name, config) known[name] = vim.tbl_extend("force", known[name] or {}, config) end,
+                })
+                vim.lsp.config("clangd", { cmd = { "clangd", "--log=error" } })
+            """ + lines + f"""
+                vim.fn.writefile({{ vim.json.encode(vim.lsp.config["clangd"].cmd) }}, "{said}")
+            """)
+        nvim = await asyncio.create_subprocess_exec(
+            "nvim", "--headless", "-u", "NONE", "-i", "NONE", "-c", f"luafile {path}", "-c", "qa!",
+            stdin=asyncio.subprocess.DEVNULL)
+        check(await nvim.wait(), 0)
+        with open(said) as file:
+            words = json.load(file)
+        check((words[1], words[-3:], "/tmp/it's \"s\".jrl" in words), ("tap", ["--", "clangd", "--log=error"], True))
+
+
 run("sabir tap", [
     mcp_on_stdio,
     mcp_over_streamable_http,
@@ -217,4 +269,6 @@ run("sabir tap", [
     ethers_with_ganache_over_websocket,
     aria2_over_http_and_websocket,
     curl_with_the_demo,
+    rows_on_a_terminal_have_colours,
+    the_lines_for_neovim_are_lua,
 ])

@@ -453,7 +453,7 @@ for (const colorScheme of ["light", "dark"]) {
   onPage(`names, roles and contrast, ${colorScheme}`, async (page) => {
     await page.click("#grid .row.req >> nth=1");
     await page.waitForSelector("#detail pre");
-    const found = await page.evaluate(() => {
+    const look = () => page.evaluate(() => {
       const problems = [];
       const name = (one) => (one.getAttribute("aria-label") ?? one.labels?.[0]?.textContent ?? one.textContent ?? "").trim();
       for (const one of document.querySelectorAll("button, input, select, textarea, [role=tab], [role=grid], [role=tabpanel], canvas")) {
@@ -475,7 +475,7 @@ for (const colorScheme of ["light", "dark"]) {
         }
         return [255, 255, 255];
       };
-      for (const one of document.querySelectorAll("header *, #grid .row *, #detail *")) {
+      for (const one of document.querySelectorAll("header *, footer *, #grid .row *, #detail *, #diagram *, #tables *, #dialog *")) {
         const own = [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
         if (!own || one.tagName === "OPTION" || one.closest("[hidden]")) continue;
         const [a, b] = [luminance(colour(getComputedStyle(one).color)), luminance(back(one))].sort((x, y) => y - x);
@@ -484,7 +484,12 @@ for (const colorScheme of ["light", "dark"]) {
       }
       return [...new Set(problems)];
     });
-    assert.deepEqual(found, []);
+    assert.deepEqual(await look(), []);
+    for (const [key, there] of [["2", "#diagram .label"], ["3", "#tables tbody tr"], ["?", "#dialog[open] kbd"]]) {
+      await page.keyboard.press(key);
+      await page.waitForSelector(there);
+      assert.deepEqual(await look(), [], there);
+    }
   }, { colorScheme, reducedMotion: "reduce" });
 }
 

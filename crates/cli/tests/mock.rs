@@ -1,11 +1,14 @@
-//! `sabir mock` and `sabir replay --server` over TLS. `data/program/mock.console` has what they do.
+//! `sabir mock` and `sabir replay --server` over TLS, and how long a mock and a replay take. `data/program/mock.console` has what
+//! they do.
 
 #![allow(clippy::unwrap_used)]
 
 mod started;
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use std::{fs, str};
 
 use started::Started;
@@ -42,6 +45,64 @@ fn it_serves_with_a_certificate() {
         let mut broken = served(&["mock", "--fault=close"], listen);
         let (code, out, said) = call(&broken.url("serving on"));
         assert!(code != Some(0) && out.is_empty(), "{listen}: {code:?} {out} {said}");
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Two calls, the first of which has taken 300 ms, and 400 ms between them.
+const SLOW: &str = r#"> {"jsonrpc":"2.0","id":1,"method":"add","params":[2,3]}
+~ 300ms
+< {"jsonrpc":"2.0","id":1,"result":5}
+~ 400ms
+> {"jsonrpc":"2.0","id":2,"method":"add","params":[3,3]}
+< {"jsonrpc":"2.0","id":2,"result":6}
+"#;
+
+fn slow(name: &str) -> std::path::PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mock-{name}-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("s.rpc"), SLOW).unwrap();
+    folder
+}
+
+/// Answers come no sooner than is said. How much later is the machine's.
+#[test]
+fn answers_take_as_long_as_is_asked_for() {
+    let folder = slow("latency");
+    for (latency, call, least) in
+        [("recorded", SLOW, 300), ("150ms", SLOW, 150), ("150ms", &SLOW[SLOW.rfind('>').unwrap()..], 150)]
+    {
+        let mut child = Command::new(SABIR)
+            .args(["mock", "s.rpc", "--latency", latency])
+            .current_dir(&folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let call = call.lines().next().unwrap().trim_start_matches("> ");
+        let mut stdin = child.stdin.take().unwrap();
+        let start = Instant::now();
+        writeln!(stdin, "{call}").unwrap();
+        let mut answer = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+        assert!(answer.contains(r#""result":"#), "{answer}");
+        assert!(start.elapsed() >= Duration::from_millis(least), "{latency}: {:?}", start.elapsed());
+        drop(stdin);
+        assert!(child.wait().unwrap().success());
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_replay_waits_as_long_as_is_asked_for() {
+    let folder = slow("pace");
+    for (pace, least) in [(&["--pace", "recorded"][..], 700), (&["--speed", "4"], 175)] {
+        let start = Instant::now();
+        let args = [&["replay", "s.rpc"], pace, &["--", SABIR, "demo"]].concat();
+        let run = Command::new(SABIR).args(args).current_dir(&folder).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stdout).into_owned();
+        assert!(run.status.success() && said.ends_with("2 same\n"), "{said}");
+        assert!(start.elapsed() >= Duration::from_millis(least), "{pace:?}: {:?}", start.elapsed());
     }
     fs::remove_dir_all(&folder).unwrap();
 }

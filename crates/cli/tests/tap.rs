@@ -417,7 +417,6 @@ fn files_are_rotated_by_size() {
     }
 }
 
-/// Cut between a request and its answer, as a tap may do, a recording is still the same one to those who read it.
 #[test]
 fn files_are_rotated_by_age() {
     let folder = Folder::new();
@@ -433,6 +432,7 @@ fn files_are_rotated_by_age() {
     assert!(folder.read("s.2.jrl").starts_with("{\"jrl\":1,"));
 }
 
+/// Cut between a request and its answer, as a tap may do, a recording is still the same one to those who read it.
 #[test]
 fn rotated_files_are_read_as_one() {
     let folder = Folder::new();

@@ -6,10 +6,11 @@ mod page;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use page::Page;
 use serde_json::{Value, json};
@@ -125,6 +126,121 @@ fn filters_find_rows_and_are_told_what_is_wrong() {
     assert_eq!((&wrong["from"], &wrong["to"]), (&json!(0), &json!(5)));
 }
 
+/// The rows of a group of what is related to a row.
+fn related(view: &View, row: u32, why: &str) -> Vec<u64> {
+    let detail = view.get(&format!("row/{row}"));
+    let groups = detail["related"].as_array().unwrap();
+    let rows = groups.iter().find(|group| group["why"] == why).map(|group| group["rows"].as_array().unwrap());
+    rows.map_or(Vec::new(), |rows| rows.iter().map(|row| row["row"].as_u64().unwrap()).collect())
+}
+
+/// What ties rows together may be in a request, in an answer or in a notification, and leads both ways.
+#[test]
+fn related_rows_find_each_other() {
+    let call = |id: u32, method: &str, params: &str, result: &str| {
+        format!(
+            "> {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}\n< {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n"
+        )
+    };
+    let note = |method: &str, params: &str| {
+        format!("< {{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{params}}}\n")
+    };
+    let listened = r#"{"_meta":{"io.modelcontextprotocol/subscriptionId":77}}"#;
+    let text = [
+        // 1 and 3
+        call(1, "tools/call", r#"{"name":"ask"}"#, r#"{"resultType":"input_required","requestState":"s1"}"#),
+        call(2, "tools/call", r#"{"name":"ask","requestState":"s1"}"#, "{}"),
+        // 5 and 7
+        call(3, "tools/call", r#"{"name":"long"}"#, r#"{"task":{"taskId":"t1"}}"#),
+        call(4, "tasks/get", r#"{"taskId":"t1"}"#, r#"{"taskId":"t1"}"#),
+        // 9, 11, 12, 14 and 16: a result that is the same text alone is of nothing
+        call(5, "eth_subscribe", r#"["newHeads"]"#, "\"0x1f\""),
+        note("eth_subscription", r#"{"subscription":"0x1f","result":1}"#),
+        call(6, "eth_blockNumber", "[]", "\"0x1f0\""),
+        call(7, "eth_unsubscribe", r#"["0x1f"]"#, "true"),
+        call(8, "echo", r#"["0x1f"]"#, "1"),
+        // 18 and 20
+        call(77, "subscriptions/listen", "{}", "{}"),
+        note("notifications/tools/list_changed", listened),
+        // 21 and 22
+        note("$/progress", r#"{"token":12,"value":1}"#),
+        note("$/progress", r#"{"token":1,"value":2}"#),
+        "> {\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"textDocument/references\",\"params\":{\"partialResultToken\":1,\"workDoneToken\":2}}\n".to_owned(),
+        // 24 to 26
+        note("$/progress", r#"{"token":1,"value":3}"#),
+        note("$/progress", r#"{"token":2,"value":4}"#),
+        note("$/progress", r#"{"token":21,"value":5}"#),
+    ]
+    .concat();
+    let path = folder("related").join("session.rpc");
+    fs::write(&path, text).unwrap();
+    let view = View::of_file(&path, 10);
+    let shown = view.get("rows?from=0&count=100");
+    assert_eq!(shown.as_array().unwrap().len(), 17, "{shown}");
+    for (row, why, want) in [
+        (1, "same request state", &[3][..]),
+        (3, "same request state", &[1]),
+        (5, "same task", &[7]),
+        (7, "same task", &[5]),
+        (9, "same subscription", &[11, 14]),
+        (11, "same subscription", &[9, 14]),
+        (14, "same subscription", &[9, 11]),
+        (12, "same subscription", &[]),
+        (16, "same subscription", &[]),
+        (18, "same subscription", &[20]),
+        (20, "same subscription", &[18]),
+        (23, "same token", &[22]),
+        (24, "same token", &[22, 23]),
+    ] {
+        assert_eq!(related(&view, row, why), want, "{why} as {row}");
+    }
+    let progress = view.get("row/23")["progress"].clone();
+    let rows: Vec<u64> =
+        progress.as_array().unwrap().iter().map(|row| row["row"].as_u64().unwrap()).collect();
+    assert_eq!(rows, [24, 25]);
+}
+
+/// Follows, as a page does: the connection, and the number of the page.
+fn follow(view: &View) -> (TcpStream, Value) {
+    let mut stream = TcpStream::connect(&view.host).unwrap();
+    write!(stream, "GET /api/feed HTTP/1.0\r\n{}\r\n", view.headers()).unwrap();
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map(Result::unwrap);
+    let news = lines.find(|line| line.starts_with('{')).unwrap();
+    (stream, serde_json::from_str::<Value>(&news).unwrap()["page"].clone())
+}
+
+/// The filters of a page are its own: those of others do not take their places, and they go when it goes.
+#[test]
+fn filters_last_as_long_as_their_page() {
+    let view = View::of(SESSION, "pages");
+    let filter = |page: &Value| {
+        let asked = json!({ "filter": "method:add", "page": page });
+        serde_json::from_str::<Value>(&view.post("filter", &asked)).unwrap()["id"].clone()
+    };
+    let status =
+        |id: &Value| view.ask("GET", &format!("/api/rows?from=0&count=9&filter={id}"), &view.headers(), "").0;
+    let (first, page) = follow(&view);
+    let (second, other) = follow(&view);
+    assert_ne!(page, other);
+    let id = filter(&page);
+    let ids: Vec<Value> = (0..20).map(|_| filter(&other)).collect();
+    (0..20).for_each(|_| drop(filter(&Value::Null)));
+    assert_eq!((status(&id), status(ids.last().unwrap())), (200, 200));
+    // One page does not keep any number of them.
+    assert_eq!(status(&ids[0]), 404);
+    second.shutdown(Shutdown::Both).unwrap();
+    let start = Instant::now();
+    while status(ids.last().unwrap()) != 404 {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "the filters of a page that is gone are still there"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(status(&id), 200);
+    drop(first);
+}
+
 #[test]
 fn rows_are_copied_and_exported() {
     let view = View::of(SESSION, "export");
@@ -232,6 +348,26 @@ fn statistics_are_of_what_the_filter_leaves() {
     let scan: Value = serde_json::from_str(&view.post("filter", &asked)).unwrap();
     view.until(&format!("place/6?filter={}", scan["id"]), |place| place["sure"] == true);
     assert_eq!(view.get(&format!("rows?from=0&count=10&filter={}", scan["id"])).as_array().unwrap().len(), 1);
+}
+
+/// What breaks a rule is on its row, once the rules were applied to it.
+#[test]
+fn findings_are_on_their_rows() {
+    let text = format!("{SESSION}> {{\"jsonrpc\":\"2.0\",\"method\":\"rpc.x\"}}\n");
+    let path = folder("findings").join("session.rpc");
+    fs::write(&path, &text).unwrap();
+    let view = View::of_file(&path, 5);
+    let rows = view.until("rows?from=0&count=10", |rows| rows[4].get("findings").is_some());
+    assert_eq!(
+        (&rows[4]["findings"][0]["rule"], &rows[4]["findings"][0]["level"]),
+        (&json!("RPC009"), &json!("warning"))
+    );
+    assert!(rows.as_array().unwrap()[..4].iter().all(|row| row.get("findings").is_none()), "{rows}");
+    let finding = &view.get("row/7")["request"]["row"]["findings"][0];
+    assert!(
+        finding["why"].as_str().unwrap().len() > 10 && finding["fix"].as_str().unwrap().len() > 10,
+        "{finding}"
+    );
 }
 
 #[test]

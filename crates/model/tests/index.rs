@@ -161,3 +161,36 @@ fn long_calls_keep_their_time() {
         assert_eq!(last.took, Some(took));
     }
 }
+
+/// The exchange of HTTP that a row is of is in its line, before the content.
+#[test]
+fn exchanges_are_found_by_position() {
+    let long = "a".repeat(300_000);
+    let head = r#""h":"POST /mcp\nx-own: 1","#;
+    let text = [
+        "{\"jrl\":1,\"transport\":\"http\"}\n".to_owned(),
+        format!("{{\"n\":1,\"d\":\">\",\"x\":7,\"k\":\"req\",{head}\"msg\":{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{long}\"}}}}\n"),
+        "{\"n\":2,\"d\":\"<\",\"x\":7,\"k\":\"http\",\"raw\":\"202 Accepted\"}\n".to_owned(),
+        format!("{{\"n\":3,\"d\":\">\",\"x\":8,\"k\":\"noise\",{head}\"raw\":\"a\\nb\"}}\n"),
+        "{\"n\":4,\"d\":\">\",\"msg\":{\"jsonrpc\":\"2.0\",\"method\":\"y\"}}\n".to_owned(),
+        "{\"n\":5,\"k\":\"close\"}\n".to_owned(),
+    ]
+    .concat();
+    let (index, mut contents) = index(text.as_bytes());
+    let told: Vec<Option<(u64, Option<String>)>> = (0..index.len())
+        .map(|row| {
+            let exchange = contents.exchange(index.place(row).unwrap()).unwrap()?;
+            Some((exchange.number, exchange.head.map(|head| head.into_owned())))
+        })
+        .collect();
+    let head = || Some("POST /mcp\nx-own: 1".to_owned());
+    assert_eq!(told, [None, Some((7, head())), Some((7, None)), Some((8, head())), None, None]);
+    // The reader says the same.
+    let mut reader = Reader::new(text.as_bytes()).unwrap();
+    for want in told {
+        let exchange = reader.next().unwrap().unwrap().exchange.map(|exchange| exchange.into_owned());
+        let exchange =
+            exchange.map(|exchange| (exchange.number, exchange.head.map(|head| head.into_owned())));
+        assert_eq!(exchange, want);
+    }
+}

@@ -4,6 +4,7 @@
 //! tables and the goals, and writes `results/tap.json` and `results/tap.svg`. It fails if an answer is wrong, or missing.
 
 mod measure;
+mod page;
 mod servers;
 
 use std::io;

@@ -11,7 +11,8 @@ use sabir_bench::{
 };
 use serde_json::json;
 
-use crate::servers::{FILE, SABIR, Server, Way};
+use crate::page::Page;
+use crate::servers::{FILE, SABIR, Server, VIEW, Way};
 
 /// How long each kind of load lasts. Many short ones find a calm moment sooner than a few long ones.
 const TIME: Duration = Duration::from_millis(100);
@@ -57,6 +58,7 @@ struct Setup {
     /// The server behind a tap on a socket.
     _behind: Option<Process>,
     record: Option<PathBuf>,
+    page: Option<Page>,
 }
 
 pub(crate) fn measure(server: &Server, placement: Placement) -> io::Result<Sample> {
@@ -94,11 +96,13 @@ fn start(server: &Server, record: &Path) -> io::Result<Setup> {
             (StreamServer::connect(process, &url, counter)?, Some(behind))
         }
     };
-    Ok(Setup { stream, _behind: behind, record })
+    let is_viewed = server.options.is_some_and(|options| options.contains(&VIEW));
+    let page = is_viewed.then(|| Page::open(stream.process.id())).transpose()?;
+    Ok(Setup { stream, _behind: behind, record, page })
 }
 
 fn measure_loads(server: &Server, setup: Setup, placement: Placement) -> io::Result<Sample> {
-    let Setup { mut stream, _behind, record } = setup;
+    let Setup { mut stream, _behind, record, page } = setup;
     let mut sample = Sample::default();
     let mut set = |by: By, value| sample.set(by as usize, value);
     let call = |id| format!("{}\n", add(id)).into_bytes();
@@ -140,6 +144,8 @@ fn measure_loads(server: &Server, setup: Setup, placement: Placement) -> io::Res
     set(By::OneWayCpu, cpu.as_secs_f64() * 1e6 / megabytes);
 
     set(By::Memory, stream.process.peak_memory()? / f64::from(1 << 20));
+    // Else the tap would leave its page to another process.
+    drop(page);
     match server.way {
         Way::Pipes => stream.stop()?,
         // It listens until it is killed.

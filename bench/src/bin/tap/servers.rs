@@ -21,6 +21,9 @@ pub(crate) const SABIR: &str = "../target/dist/sabir";
 /// Stands for the file in the options.
 pub(crate) const FILE: &str = "FILE";
 
+/// With the page of the tap open: what is measured is then the traffic of somebody who looks at it.
+pub(crate) const VIEW: &str = "--view";
+
 /// On pipes, the fastest server that there is here: what the tap adds shows most beside it.
 const ADDER: &[&str] = &["../target/dist/examples/blocking_adder"];
 const DEMO: &[&str] = &[SABIR, "demo", "--listen", "tcp://127.0.0.1:0", "--framing", "lines"];
@@ -42,7 +45,9 @@ pub(crate) const SERVERS: &[Server] = &[
     server("tap --check", ADDER, Way::Pipes, Some(&["--check"])),
     server("tap --record", ADDER, Way::Pipes, Some(&["--record", FILE])),
     server("tap --record --check", ADDER, Way::Pipes, Some(&["--record", FILE, "--check"])),
+    server("tap --record --view", ADDER, Way::Pipes, Some(&["--record", FILE, VIEW])),
     server("sabir demo, TCP", DEMO, Way::Tcp, None),
     server("tap, TCP", DEMO, Way::Tcp, Some(&[])),
     server("tap --record, TCP", DEMO, Way::Tcp, Some(&["--record", FILE])),
+    server("tap --record --view, TCP", DEMO, Way::Tcp, Some(&["--record", FILE, VIEW])),
 ];

@@ -454,6 +454,7 @@ fn record(text: &[u8], (number, direction): (u64, Direction), connection: u64) -
         time: None,
         direction: Some(direction),
         connection,
+        exchange: None,
         what: What::Message(Cow::Borrowed(text)),
     }
 }

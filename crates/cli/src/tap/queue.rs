@@ -54,6 +54,11 @@ pub(super) struct Stream {
 }
 
 impl Stream {
+    /// What the target answers to this exchange of HTTP.
+    pub(super) fn answer(self, connection: u64, channel: Channel) -> Self {
+        Stream { connection, direction: Direction::ToClient, channel, ..self }
+    }
+
     /// Stands for the exchanges that are too many to be told apart.
     fn all_exchanges(self) -> Self {
         Stream { exchange: u64::MAX, ..self }
@@ -121,6 +126,8 @@ pub(super) enum What {
     /// Bytes are missing at the end.
     Gap,
     Event(u64, Event, String),
+    /// What comes first of an exchange of HTTP in this direction, and whether that is a row of its own.
+    Head(Stream, String, bool),
 }
 
 pub(super) struct Queue {
@@ -229,6 +236,24 @@ impl Queue {
         self.wake(state);
     }
 
+    /// Whether what is pushed is of use to anybody.
+    pub(super) fn is_needed(&self) -> bool {
+        !self.abandoned.load(Ordering::Relaxed)
+    }
+
+    /// The head of a request or a response of HTTP. One that is a row comes even if there is no room for bytes.
+    pub(super) fn head(&self, stream: Stream, text: String, is_row: bool) {
+        let mut state = self.state();
+        let size = ITEM + text.len();
+        let room = if is_row { ROOM + EVENTS } else { ROOM };
+        if !self.is_needed() || self.left() + size > room {
+            return;
+        }
+        let lost = state.lost_of(stream.connection, None);
+        self.add(&mut state, size, Item::new(self.ticket(), lost, What::Head(stream, text, is_row)));
+        self.wake(state);
+    }
+
     /// Nothing comes any more.
     pub(super) fn close(&self) {
         let mut state = self.state();
@@ -311,7 +336,7 @@ impl Queue {
     pub(super) fn done(&self, item: Item) {
         let (size, buffer) = match item.what {
             What::Bytes(_, buffer, _) => (buffer.len(), Some(buffer)),
-            What::Event(_, _, text) => (text.len(), None),
+            What::Event(_, _, text) | What::Head(_, text, _) => (text.len(), None),
             What::End(_) | What::Gap => (0, None),
         };
         let mut state = self.state();
@@ -420,6 +445,7 @@ mod tests {
                 What::End(_) => format!("{lost}end"),
                 What::Gap => format!("{lost}closed"),
                 What::Event(_, event, text) => format!("{lost}{event:?} {text}"),
+                What::Head(_, text, _) => format!("{lost}head {text}"),
             };
             queue.done(item);
             told

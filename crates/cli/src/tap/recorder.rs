@@ -1,12 +1,13 @@
 //! Takes what went by from the queue: cuts it into messages, pairs them, writes them down, checks and shows them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sabir_model::calls::{Entry, Kind};
-use sabir_model::capture::{self, Direction, Encoder, Event, Header, Record, Redactor};
+use sabir_model::capture::{self, Direction, Encoder, Event, Exchange, Header, Record, Redactor};
 use sabir_model::filter::Filter;
 use sabir_model::rules::{Checker, Profile};
 use sabir_proto::Framing;
@@ -27,6 +28,9 @@ const UNFINISHED: usize = 128 << 20;
 
 /// WebSockets that have ended and whose connections have not.
 const CLOSING: usize = 4096;
+
+/// Heads of HTTP that wait for their message.
+const HEADS: usize = 4096;
 
 /// What a gap means for the rules.
 const FORGOTTEN: &str = "what was open before this gap is not checked any further";
@@ -68,6 +72,7 @@ pub(super) struct State {
     unfinished: usize,
     /// How WebSockets have ended whose connections are about to.
     closing: HashMap<u64, Closing>,
+    heads: HashMap<Stream, String>,
 }
 
 impl Recorder {
@@ -190,6 +195,17 @@ impl Recorder {
                 self.event(at, *connection, Event::Close, &text);
             }
             What::Event(connection, event, text) => self.event(at, *connection, *event, text),
+            What::Head(stream, text, true) => {
+                self.state.encoder.exchange(stream.exchange, None);
+                self.event(at, stream.connection, Event::Http, text);
+            }
+            What::Head(stream, text, false) => {
+                let text = self.redactor.text(text).into_owned();
+                if self.state.heads.len() >= HEADS {
+                    self.state.heads.clear();
+                }
+                self.state.heads.insert(*stream, text);
+            }
         }
     }
 
@@ -214,6 +230,8 @@ impl Recorder {
                 *known = closing.max(known.clone());
             }
         }
+        // A body is a message once it has ended.
+        self.state.heads.remove(&stream);
     }
 
     /// How a connection has ended. Once one side of a WebSocket has said that it ends, and how, it does not matter which of
@@ -280,11 +298,18 @@ impl Recorder {
         if let Some(calls) = self.calls.as_mut().filter(|_| stream.channel != Channel::Stderr) {
             calls.message(at, connection, direction, &redacted);
         }
+        let exchange = matches!(stream.channel, Channel::Body | Channel::Events).then(|| Exchange {
+            number: stream.exchange,
+            head: self.state.heads.remove(&stream).map(Cow::Owned),
+        });
         let encoder = &mut self.state.encoder;
+        if let Some(Exchange { number, head }) = &exchange {
+            encoder.exchange(*number, head.as_deref());
+        }
         let (entry, apart) = if stream.channel == Channel::Stderr {
             (encoder.stray(at, direction, connection, true, &redacted), None)
         } else {
-            if matches!(redacted, std::borrow::Cow::Owned(_)) {
+            if matches!(redacted, Cow::Owned(_)) {
                 encoder.redacted();
             }
             encoder.message_apart(at, direction, connection, &redacted)
@@ -295,7 +320,7 @@ impl Recorder {
             Kind::Noise => capture::What::Noise(redacted),
             _ => capture::What::Message(redacted),
         };
-        self.show(&entry, what, Some(direction));
+        self.show(&entry, what, Some(direction), exchange);
     }
 
     fn event(&mut self, at: Duration, connection: u64, event: Event, text: &str) {
@@ -309,14 +334,20 @@ impl Recorder {
             Some(_) => format!("{:>19}! note: {FORGOTTEN}", ""),
             None => format!("record {}: {text}: {FORGOTTEN}", entry.number),
         });
-        self.show(&entry, capture::What::Event(event, text), None);
+        self.show(&entry, capture::What::Event(event, text), None, None);
         if let Some(told) = told {
             self.rows.line(told);
         }
     }
 
     /// Prints a record and what is wrong with it.
-    fn show(&mut self, entry: &Entry, what: capture::What<'_>, direction: Option<Direction>) {
+    fn show(
+        &mut self,
+        entry: &Entry,
+        what: capture::What<'_>,
+        direction: Option<Direction>,
+        exchange: Option<Exchange<'_>>,
+    ) {
         if let Some((format, filter)) = &self.print
             // It is on standard error already.
             && entry.kind != Kind::Stderr
@@ -342,6 +373,7 @@ impl Recorder {
             time: entry.time,
             direction,
             connection: entry.connection,
+            exchange,
             what,
         };
         let found: Vec<_> = checker.check(&record).collect();

@@ -25,8 +25,10 @@ use crate::calls::{Entry, Kind, Tracker};
 pub struct Encoder {
     line: Vec<u8>,
     tracker: Tracker,
-    /// Members for the next line.
-    extra: &'static str,
+    /// Members for the next message.
+    extra: Vec<u8>,
+    /// The exchange of HTTP that the next line is of.
+    exchange: Option<u64>,
     /// How many headers there were: entries count them, the numbers of a capture do not.
     headers: u64,
 }
@@ -57,7 +59,16 @@ impl Encoder {
 
     /// Says of the next message that parts of it were replaced.
     pub fn redacted(&mut self) {
-        self.extra = r#","redacted":true"#;
+        self.extra.extend_from_slice(br#","redacted":true"#);
+    }
+
+    /// Says of the next message or event which exchange of HTTP it is of. The head is left out of an event, which has one.
+    pub fn exchange(&mut self, number: u64, head: Option<&str>) {
+        self.exchange = Some(number);
+        if let Some(head) = head {
+            self.extra.extend_from_slice(br#","h":"#);
+            let _ = serde_json::to_writer(&mut self.extra, head);
+        }
     }
 
     /// What was sent as a message, whatever it is. `at` is the time since the header's.
@@ -89,8 +100,7 @@ impl Encoder {
         }
         self.put(r#","b":"#);
         self.number(text.len() as u64);
-        let extra = std::mem::take(&mut self.extra);
-        self.put(extra);
+        self.line.append(&mut self.extra);
         if decoded.is_ok() && memchr::memchr2(b'\n', b'\r', text).is_none() {
             self.put(r#","msg":"#);
             return (entry, Some(text.trim_ascii()));
@@ -110,6 +120,7 @@ impl Encoder {
         text: &[u8],
     ) -> Entry {
         let kind = if stderr { Kind::Stderr } else { Kind::Noise };
+        self.extra.clear();
         let entry = self.tracker.other(Some(at), Some(direction), connection, kind, text.len() as u64);
         self.start(&entry);
         let _ = write!(self.line, r#","k":"{kind}""#);
@@ -123,6 +134,7 @@ impl Encoder {
         // An answer goes to the client; the rest goes nowhere.
         let direction = (event == Event::Http).then_some(Direction::ToClient);
         let entry = self.tracker.event(Some(at), direction, connection, event, text);
+        self.extra.clear();
         self.start(&entry);
         let _ = write!(self.line, r#","k":"{}""#, entry.kind);
         if !text.is_empty() {
@@ -145,6 +157,10 @@ impl Encoder {
         }
         self.put(r#","c":"#);
         self.number(entry.connection);
+        if let Some(exchange) = self.exchange.take() {
+            self.put(r#","x":"#);
+            self.number(exchange);
+        }
     }
 
     /// What a message is, for those who search.

@@ -9,17 +9,26 @@ use std::time::Duration;
 
 use sabir_proto::{JsonKind, RawJson};
 
-use super::{Damage, Direction, Event, Header, What};
+use super::{Damage, Direction, Event, Exchange, Header, What};
 
 /// What a line says, apart from where it is.
 pub(super) struct Parsed<'a> {
     pub(super) time: Option<Duration>,
     pub(super) direction: Option<Direction>,
     pub(super) connection: u64,
+    pub(super) exchange: Option<Exchange<'a>>,
     pub(super) what: What<'a>,
     /// Where in the line the content is.
     pub(super) range: Range<usize>,
     pub(super) verbatim: bool,
+}
+
+/// The exchange of HTTP that a record is of, by what its line has before the content: `{"n":1,…,"msg":`, or with the quote
+/// of a string.
+pub(crate) fn exchange(before: &[u8]) -> Option<Exchange<'static>> {
+    let end: &[u8] = if before.ends_with(b"\"") { b"\"}" } else { b"null}" };
+    let line = [before, end].concat();
+    any(&line).ok()?.exchange(&line).map(Exchange::into_owned)
 }
 
 /// Reads the members of a record.
@@ -38,6 +47,8 @@ struct Members {
     time: Option<u64>,
     direction: Option<Direction>,
     connection: Option<u64>,
+    exchange: Option<u64>,
+    head: Option<Range<usize>>,
     /// Of the message.
     bytes: Option<u64>,
     kind: Option<Range<usize>>,
@@ -78,12 +89,18 @@ fn usual(line: &[u8]) -> Option<Members> {
     }
 }
 
-/// The length of a plain string, of a number or of a word.
+/// The length of a string, of a number or of a word.
 fn scalar(bytes: &[u8]) -> Option<usize> {
     match bytes.first()? {
         b'"' => {
-            let end = memchr::memchr2(b'"', b'\\', &bytes[1..])? + 1;
-            (bytes[end] == b'"').then_some(end + 1)
+            let mut at = 1;
+            loop {
+                at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+                if bytes[at] == b'"' {
+                    return Some(at + 1);
+                }
+                at += 2;
+            }
         }
         b'-' | b'0'..=b'9' | b'n' => bytes.iter().position(|byte| matches!(byte, b',' | b'}')),
         _ => None,
@@ -123,6 +140,8 @@ impl Members {
                 });
             }
             b"b" => self.bytes = number(value),
+            b"x" => self.exchange = number(value),
+            b"h" => self.head = Some(range),
             b"k" if value.first() == Some(&b'"') => self.kind = Some(range),
             b"k" => return None,
             b"msg" => self.message = Some(range),
@@ -147,10 +166,17 @@ impl Members {
             time: self.time.map(Duration::from_nanos),
             direction: self.direction,
             connection: self.connection.unwrap_or(1),
+            exchange: self.exchange(line),
             what,
             range,
             verbatim,
         })
+    }
+
+    fn exchange<'a>(&self, line: &'a [u8]) -> Option<Exchange<'a>> {
+        let number = self.exchange?;
+        let text = |range: &Range<usize>| serde_json::from_slice::<String>(&line[range.clone()]).ok();
+        Some(Exchange { number, head: self.head.as_ref().and_then(text).map(Cow::Owned) })
     }
 
     fn what<'a>(&self, line: &'a [u8]) -> Result<(What<'a>, Range<usize>, bool), Damage> {
@@ -216,8 +242,26 @@ mod tests {
                     What::Damage(damage) => format!("damage {damage}"),
                 };
                 let sign = parsed.direction.map_or('?', Direction::sign);
-                format!("{sign} {:?} c{} +{} {what}", parsed.time, parsed.connection, parsed.range.start)
+                let exchange = parsed.exchange.map_or(String::new(), |exchange| {
+                    format!(" x{} {:?}", exchange.number, exchange.head.unwrap_or_default())
+                });
+                let (time, connection, start) = (parsed.time, parsed.connection, parsed.range.start);
+                format!("{sign} {time:?} c{connection}{exchange} +{start} {what}")
             }
+        }
+    }
+
+    #[test]
+    fn the_exchange_is_found_before_the_content() {
+        for (before, want) in [
+            (r#"{"n":1,"x":7,"h":"200 OK\na: b","msg":"#, Some((7, Some("200 OK\na: b")))),
+            (r#"{"n":1,"x":7,"k":"http","raw":""#, Some((7, None))),
+            (r#"{"n":1,"msg":"#, None),
+            (r#"1,"x":7,"msg":"#, None),
+        ] {
+            let found = exchange(before.as_bytes());
+            let found = found.as_ref().map(|exchange| (exchange.number, exchange.head.as_deref()));
+            assert_eq!(found, want, "{before}");
         }
     }
 
@@ -235,6 +279,12 @@ mod tests {
             (r#"{"t":1,"k":"exit","raw":"code 1"}"#, "? Some(1ns) c1 +25 Exit code 1"),
             (r#"{"t":1,"k":"close"}"#, "? Some(1ns) c1 +0 Close "),
             (r#"{"d":">","k":"req","raw":"{\n}"}"#, "> None c1 +26 message {\\n}"),
+            (
+                r#"{"d":">","c":2,"x":7,"k":"req","h":"POST /\nh: \"1\\","msg":[1]}"#,
+                "> None c2 x7 \"POST /\\nh: \\\"1\\\\\" +60 message [1]",
+            ),
+            (r#"{"x":7,"k":"http","raw":"202 Accepted"}"#, "? None c1 x7 \"\" +25 Http 202 Accepted"),
+            (r#"{"x":7,"h":5,"msg":[1]}"#, "? None c1 x7 \"\" +19 message [1]"),
             (r#"{"jrl":1,"tool":"x"}"#, "? None c1 +0 start Some(\"x\")"),
             (r#"{"jrl":2}"#, "only version 1 of the format is known"),
             (r#"{"jrl":1,"at":5}"#, "a member of the header has a value that it cannot have"),

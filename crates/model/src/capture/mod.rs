@@ -16,6 +16,7 @@
 //! | `d` | `>` from client to server, `<` from server to client |
 //! | `c` | connection; 1 if it is left out |
 //! | `k` | `req`, `note`, `res`, `err`, `batch`; `noise`, `stderr`; `http`; `open`, `close`, `exit`, `gap`, `mark` |
+//! | `x`, `h` | of HTTP: the number of the exchange, and its head |
 //! | `id`, `m`, `ms`, `b` | the id, the method, the time since the request, the bytes on the wire: for `grep` |
 //! | `msg` | the message byte for byte |
 //! | `raw` | a string instead of `msg`, where the bytes are not one line of JSON |
@@ -44,6 +45,7 @@ use sabir_proto::{FrameFault, ParseError};
 use serde::{Deserialize, Serialize};
 
 pub use encoder::Encoder;
+pub(crate) use line::exchange as line_exchange;
 pub use reader::{ReadError, Reader};
 pub use redact::{RedactError, RedactRule, Redactor};
 pub use writer::Writer;
@@ -186,6 +188,8 @@ pub struct Record<'a> {
     pub direction: Option<Direction>,
     /// The connection; 1 where that was not written down.
     pub connection: u64,
+    /// The exchange of HTTP that it is of, where that was written down.
+    pub exchange: Option<Exchange<'a>>,
     /// What it is.
     pub what: What<'a>,
 }
@@ -193,7 +197,30 @@ pub struct Record<'a> {
 impl Record<'_> {
     /// With its own copy of the content.
     pub fn into_owned(self) -> Record<'static> {
-        Record { what: self.what.into_owned(), ..self }
+        Record { what: self.what.into_owned(), exchange: self.exchange.map(Exchange::into_owned), ..self }
+    }
+}
+
+/// A request of HTTP and its response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchange<'a> {
+    /// The same of a request and its response.
+    pub number: u64,
+    /// The method with the path, or the status, and the headers in the lines below. Of a stream of events, only the first
+    /// message has it.
+    pub head: Option<Cow<'a, str>>,
+}
+
+impl Exchange<'_> {
+    /// With its own copy of the head.
+    pub fn into_owned(self) -> Exchange<'static> {
+        Exchange { number: self.number, head: self.head.map(|head| Cow::Owned(head.into_owned())) }
+    }
+
+    /// The value of the first header of this name, which is in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut fields = self.head.as_deref()?.lines().skip(1).filter_map(|line| line.split_once(':'));
+        fields.find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
     }
 }
 

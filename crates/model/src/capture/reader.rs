@@ -151,8 +151,8 @@ impl<R: Read> Reader<R> {
             Ok(parsed) => {
                 let position = after(line.position, &bytes[..parsed.range.start]);
                 let record = record(self.number, position, parsed.range.len(), parsed.what);
-                let line::Parsed { time, direction, connection, verbatim, .. } = parsed;
-                Ok(Some(Record { time, direction, connection, verbatim, ..record }))
+                let line::Parsed { time, direction, connection, exchange, verbatim, .. } = parsed;
+                Ok(Some(Record { time, direction, connection, exchange, verbatim, ..record }))
             }
         }
     }
@@ -265,6 +265,7 @@ fn record(number: u64, position: Position, length: usize, what: What<'_>) -> Rec
         time: None,
         direction: None,
         connection: 1,
+        exchange: None,
         what,
     }
 }

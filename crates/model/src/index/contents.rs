@@ -8,10 +8,13 @@ use std::io::{self, Read, Seek, SeekFrom};
 use sabir_proto::{JsonStr, Line, transcript};
 
 use super::Index;
-use crate::capture::Format;
+use crate::capture::{Exchange, Format, line_exchange};
 
 /// Bytes that are read at once: a search goes through the file in order.
 const WINDOW: usize = 256 << 10;
+
+/// Bytes before a content in which its line begins, if what is asked is to be found in it.
+const BEFORE: u64 = 64 << 10;
 
 /// Where in a file the content of a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +52,21 @@ impl<F: Read + Seek> Contents<F> {
         let format = self.format;
         let content = self.bytes(place.offset, place.length as usize)?;
         Ok(if place.verbatim { Cow::Borrowed(content) } else { plain(content, format) })
+    }
+
+    /// The exchange of HTTP that a row is of, as its line says before the content.
+    pub fn exchange(&mut self, place: Place) -> io::Result<Option<Exchange<'static>>> {
+        if self.format != Format::Capture {
+            return Ok(None);
+        }
+        let start = place.offset.saturating_sub(BEFORE);
+        let before = self.bytes(start, (place.offset - start) as usize)?;
+        let line = match memchr::memrchr(b'\n', before) {
+            Some(end) => &before[end + 1..],
+            None if start == 0 => before,
+            None => return Ok(None),
+        };
+        Ok(line_exchange(line))
     }
 
     fn bytes(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {

@@ -21,7 +21,7 @@ pub async fn serve(transport: impl Into<Transport>, router: Router) -> Result<()
     let Opened { io, config, on_report, grace, handles_signals, network, .. } = opened;
     let connection = Connection::new(config, router.into_routes(), io, on_report);
     if let Some(network) = network {
-        connection.set_network(network.from_caller().into());
+        connection.set_network(network.without_address().into());
     }
     Ok(good_end(run(connection, handles_signals, grace).await)?)
 }

@@ -51,7 +51,7 @@ impl Network {
     }
 
     /// Without its end: it is the caller's.
-    pub(crate) fn from_caller(&self) -> Self {
+    pub(crate) fn without_address(&self) -> Self {
         Network { address: None, port: None, ..self.clone() }
     }
 

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::fmt::Write;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -26,6 +25,7 @@ use sabir_model::capture::{Direction, Event};
 use tokio::task::JoinHandle;
 
 use super::flushes::{Counted, Flushes};
+use super::head;
 use super::login::{Login, names_this_machine};
 use super::send::Sends;
 use super::socket::{End, Socket};
@@ -137,12 +137,19 @@ impl Proxy {
             headers,
             web: listen.web.clone(),
             queue,
-            exchanges: AtomicU64::new(0),
+            exchanges: AtomicU64::new(1),
             sessions: Mutex::default(),
             sends: listen.sends.clone(),
             login: listen.login.clone(),
             idle: IDLE,
         }))
+    }
+
+    /// The head of a request as its client has sent it, with the path that the target sees.
+    fn head(&self, request: &Request<Incoming>) -> String {
+        let path = target_path(request.uri(), &self.path, self.target.path());
+        let path = path.split('?').next().unwrap_or_default();
+        head::request(request.method(), path, request.headers())
     }
 
     /// The connection that a message belongs to: that of its session, if it has one.
@@ -191,6 +198,7 @@ impl Pair {
     async fn forward(&self, mut request: Request<Incoming>) -> Response<Sent> {
         let proxy = &self.proxy;
         let line = format!("{} {}", request.method(), request.uri().path());
+        let records = proxy.queue.is_needed();
         let is_upgrade =
             request.headers().get(UPGRADE).is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
         let exchange = proxy.exchanges.fetch_add(1, Ordering::Relaxed);
@@ -200,12 +208,13 @@ impl Pair {
         }
         let client = is_upgrade.then(|| hyper::upgrade::on(&mut request));
         let stream = Stream { connection, direction: Direction::ToServer, channel: Channel::Body, exchange };
-        let sent = self.send(request, stream, is_upgrade).await;
+        let head = (records && !is_upgrade).then(|| proxy.head(&request));
+        let sent = self.send(request, stream, head, is_upgrade).await;
         let (mut response, upstream) = match sent {
             Ok(sent) => sent,
             Err(error) => {
                 let text = format!("502 Bad Gateway {line}\ncannot reach the target: {error}");
-                proxy.queue.event(connection, Event::Http, &*text);
+                proxy.queue.head(stream.answer(connection, Channel::Body), text, true);
                 let mut response =
                     Response::new(Either::Right(Full::from(format!("cannot reach the target: {error}\n"))));
                 *response.status_mut() = StatusCode::BAD_GATEWAY;
@@ -244,11 +253,12 @@ impl Pair {
             true => Channel::Events,
             false => Channel::Body,
         };
-        if status != StatusCode::OK || response.body().size_hint().exact() == Some(0) {
-            proxy.queue.event(connection, Event::Http, told(&line, &response));
+        let stream = stream.answer(connection, channel);
+        if records {
+            let is_row = status != StatusCode::OK || response.body().size_hint().exact() == Some(0);
+            proxy.queue.head(stream, head::response(&line, status, response.headers()), is_row);
         }
         strip(response.headers_mut());
-        let stream = Stream { connection, direction: Direction::ToClient, channel, exchange };
         response.map(|body| Either::Left(self.client.copy(body, stream, &proxy.queue)))
     }
 
@@ -257,6 +267,7 @@ impl Pair {
         &self,
         mut request: Request<Incoming>,
         stream: Stream,
+        head: Option<String>,
         is_upgrade: bool,
     ) -> Result<(Response<Incoming>, Carrier), Box<dyn std::error::Error + Send + Sync>> {
         let proxy = &self.proxy;
@@ -302,6 +313,9 @@ impl Pair {
             }
         };
         let sent = login.map(|_| request.headers().clone());
+        if let Some(head) = head {
+            proxy.queue.head(stream, head, false);
+        }
         let request = request.map(|body| target.carrier.copy(body, stream, &proxy.queue));
         let response = target.sender.send_request(request).await?;
         if let (Some(login), Some(sent)) = (login, sent) {
@@ -404,16 +418,6 @@ fn strip(headers: &mut HeaderMap) {
         .filter_map(|name| name.trim().parse().ok())
         .collect();
     named.iter().chain(&HOP).for_each(|name| drop(headers.remove(name)));
-}
-
-/// The status, what was asked, and the headers, for the record.
-fn told(line: &str, response: &Response<Incoming>) -> String {
-    let status = response.status();
-    let mut text = format!("{} {} {line}", status.as_u16(), status.canonical_reason().unwrap_or_default());
-    for (name, value) in response.headers() {
-        let _ = write!(text, "\n{name}: {}", String::from_utf8_lossy(value.as_bytes()));
-    }
-    text
 }
 
 #[cfg(test)]

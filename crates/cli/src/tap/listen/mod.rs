@@ -1,6 +1,7 @@
 //! Listens, and passes each connection on to a target.
 
 mod flushes;
+mod head;
 mod http;
 mod login;
 mod relay;

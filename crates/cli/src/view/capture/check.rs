@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::thread;
 
 use sabir_model::calls::{Entry, Kind};
-use sabir_model::capture::{Event, Record, What};
+use sabir_model::capture::{Event, Exchange, Record, What};
 use sabir_model::rules::{Checker, Finding, Profile};
 use serde::Serialize;
 
 use super::contents::AllContents;
-use super::state::State;
+use super::state::{Source, State};
 use super::{Captures, PAUSE};
 
 /// Rows that are checked before what was found is told.
@@ -84,11 +84,13 @@ pub(super) fn run(captures: &Captures) {
 fn owned(state: &State, row: u32, contents: &mut AllContents) -> Option<(u16, Record<'static>)> {
     let entry = state.rows.index.entry(row)?;
     let (source, place) = state.rows.place(row)?;
+    let is_http = state.sources.get(usize::from(source)).is_some_and(Source::is_http);
+    let exchange = if is_http && entry.kind.is_message() { contents.exchange(source, place) } else { None };
     let text = contents.at(source, place).ok()?.into_owned();
-    Some((source, record(&entry, text)?))
+    Some((source, record(&entry, text, exchange)?))
 }
 
-fn record(entry: &Entry, text: Vec<u8>) -> Option<Record<'static>> {
+fn record(entry: &Entry, text: Vec<u8>, exchange: Option<Exchange<'static>>) -> Option<Record<'static>> {
     let event = |event| {
         let text = String::from_utf8_lossy(&text).into_owned();
         What::Event(event, Cow::Owned(text))
@@ -116,6 +118,7 @@ fn record(entry: &Entry, text: Vec<u8>) -> Option<Record<'static>> {
         time: entry.time,
         direction: entry.direction,
         connection: entry.connection,
+        exchange,
         what,
     })
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sabir_model::capture::Format;
+use sabir_model::capture::{Exchange, Format};
 use sabir_model::index::{Contents, Place as RowPlace};
 
 use super::place::Place;
@@ -52,11 +52,20 @@ impl AllContents {
 
     /// The content at a place of a capture.
     pub(in crate::view) fn at(&mut self, source: u16, place: RowPlace) -> io::Result<Cow<'_, [u8]>> {
+        self.of(source)?.at(place)
+    }
+
+    /// The exchange of HTTP that the row at a place is of, where that is known.
+    pub(in crate::view) fn exchange(&mut self, source: u16, place: RowPlace) -> Option<Exchange<'static>> {
+        self.of(source).ok()?.exchange(place).ok()?
+    }
+
+    fn of(&mut self, source: u16) -> io::Result<&mut Contents<Place>> {
         while self.open.len() <= usize::from(source) {
             let next = self.open.len() as u16;
             let (file, format) = self.files.get(next).ok_or(io::ErrorKind::NotFound)?;
             self.open.push(Contents::new(Place::new(file, false), format));
         }
-        self.open[usize::from(source)].at(place)
+        Ok(&mut self.open[usize::from(source)])
     }
 }

@@ -279,5 +279,7 @@ fn owned(record: Record<'_>) -> Record<'static> {
         _ => What::Damage(sabir_model::capture::Damage::NotARecord("this program does not know it")),
     };
     let Record { number, line, column, offset, length, verbatim, time, direction, connection, .. } = record;
-    Record { number, line, column, offset, length, verbatim, time, direction, connection, what }
+    // Those who want to know the exchange read it from the file.
+    let exchange = None;
+    Record { number, line, column, offset, length, verbatim, time, direction, connection, exchange, what }
 }

@@ -24,6 +24,8 @@ pub(in crate::view) struct Wanted {
 
 pub(in crate::view) struct Scan {
     pub(in crate::view) id: u32,
+    /// The page that it is for.
+    pub(super) page: Option<u32>,
     wanted: Wanted,
     /// Places of the list that were looked at.
     pub(in crate::view) looked: u32,
@@ -38,9 +40,9 @@ pub(in crate::view) struct Scan {
 }
 
 impl Scan {
-    pub(super) fn new(id: u32, wanted: Wanted) -> Self {
+    pub(super) fn new(id: u32, wanted: Wanted, page: Option<u32>) -> Self {
         let (calls, records) = (Chosen::default(), Chosen::default());
-        Scan { id, wanted, looked: 0, again: Vec::new(), calls, records, moved: 0 }
+        Scan { id, page, wanted, looked: 0, again: Vec::new(), calls, records, moved: 0 }
     }
 
     /// Whether it has not looked at all rows yet, as they are now.

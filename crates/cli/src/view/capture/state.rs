@@ -1,6 +1,6 @@
 //! What is known of the captures so far.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::SystemTime;
 
 use sabir_model::calls::Entry;
@@ -16,7 +16,7 @@ use super::timeline::Timeline;
 /// Rows that changed, for pages that ask what did. One that is further behind gets everything anew.
 const LOG: usize = 8192;
 
-/// Filters in use at once. The oldest goes.
+/// Filters of a page, and of all who have no page. The oldest goes.
 const SCANS: usize = 8;
 
 /// Findings that are kept, and traces, and rows of a trace.
@@ -46,6 +46,11 @@ pub(in crate::view) struct Source {
 }
 
 impl Source {
+    /// Whether its messages went over HTTP.
+    pub(in crate::view) fn is_http(&self) -> bool {
+        matches!(self.header.transport.as_deref(), Some("http" | "https"))
+    }
+
     /// What to call the server.
     pub(in crate::view) fn server(&self) -> String {
         let base = |text: &str| text.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
@@ -74,6 +79,9 @@ pub(in crate::view) struct State {
     pub(in crate::view) is_read: bool,
     pub(super) scans: VecDeque<Scan>,
     next_scan: u32,
+    /// Pages that are open.
+    pages: HashSet<u32>,
+    next_page: u32,
     findings: HashMap<u32, Vec<Found>>,
     pub(in crate::view) found: usize,
     /// Rows that the rules were applied to.
@@ -210,13 +218,30 @@ impl State {
         Some(rows)
     }
 
-    /// Begins to filter.
-    pub(in crate::view) fn filter(&mut self, wanted: Wanted) -> u32 {
+    /// Another page follows.
+    pub(in crate::view) fn open_page(&mut self) -> u32 {
+        self.next_page += 1;
+        self.pages.insert(self.next_page);
+        self.next_page
+    }
+
+    /// A page does not follow any more: nobody needs its filters.
+    pub(in crate::view) fn close_page(&mut self, page: u32) {
+        self.pages.remove(&page);
+        self.scans.retain(|scan| scan.page != Some(page));
+    }
+
+    /// Begins to filter, for a page if it is open. The filters of one page do not take the place of another's.
+    pub(in crate::view) fn filter(&mut self, wanted: Wanted, page: Option<u32>) -> u32 {
+        let page = page.filter(|page| self.pages.contains(page));
         self.next_scan += 1;
-        if self.scans.len() >= SCANS {
-            self.scans.pop_front();
+        let is_own = |scan: &Scan| scan.page == page;
+        if self.scans.iter().filter(|scan| is_own(scan)).count() >= SCANS
+            && let Some(oldest) = self.scans.iter().position(is_own)
+        {
+            self.scans.remove(oldest);
         }
-        self.scans.push_back(Scan::new(self.next_scan, wanted));
+        self.scans.push_back(Scan::new(self.next_scan, wanted, page));
         self.next_scan
     }
 
@@ -229,8 +254,9 @@ impl State {
         self.scans.iter().find(|scan| scan.id == id)
     }
 
-    pub(in crate::view) fn scans(&self) -> impl Iterator<Item = &Scan> {
-        self.scans.iter()
+    /// Those that a page is told about.
+    pub(in crate::view) fn scans_for(&self, page: u32) -> impl Iterator<Item = &Scan> {
+        self.scans.iter().filter(move |scan| scan.page.is_none_or(|of| of == page))
     }
 
     /// Whether a filter has not looked at all rows yet.

@@ -1,48 +1,6 @@
 // Requests to the program that serves this page. The token comes in the fragment of the first address, so that no log,
 // history or Referer has it, and is then kept for this tab alone.
 
-/**
- * A row: a call, a notification, or something else that happened.
- * @typedef {object} Row
- * @property {number} row its number, from 1
- * @property {number=} t nanoseconds since the start
- * @property {number} c the connection
- * @property {number} source the capture that it is of
- * @property {string} d ">" from the client, "<" from the server, "" neither
- * @property {string} kind req, note, res, err, batch, noise, stderr, http, exit …
- * @property {string=} status pending, ok, error, cancel, late, input
- * @property {string=} id as JSON
- * @property {string=} method
- * @property {string=} tool
- * @property {number=} code
- * @property {number=} ms
- * @property {number=} total
- * @property {number} bytes
- * @property {number=} other the row of the other half
- * @property {string} preview
- * @property {string=} result what the answer says
- * @property {Finding[]=} findings
- * @property {boolean=} hit it is what is searched for
- */
-
-/** The level is error, warning or note. @typedef {{rule: string, level: string, text: string, title: string, why: string, fix: string, source: string}} Finding */
-
-/**
- * What the feed tells, ten times a second at the most.
- * @typedef {object} News
- * @property {number} rows of the list
- * @property {number} records of the sequence
- * @property {number[]=} changed rows that have changed since the last news
- * @property {boolean=} reset everything may have changed
- * @property {{name: string, label: string, phase: string, end: string | null}[]} sources
- * @property {string[]} problems
- * @property {boolean} read all that there was has been read
- * @property {number} found what breaks a rule
- * @property {Scan[]} scans
- */
-
-/** A filter at work. @typedef {{id: number, looked: number, of: number, matched: number, records: number, moved: number}} Scan */
-
 const KEY = "sabir-view-token";
 
 function takeToken() {
@@ -96,6 +54,8 @@ export async function save(path, body, name) {
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
+
+/** @typedef {import("./types.js").News} News */
 
 /** Follows the news, and connects again when the connection is lost: another process may go on with the page. @param {(news: News) => void} hear @param {(problem: string | null, tries: number) => void} lost */
 export async function follow(hear, lost) {

@@ -13,8 +13,8 @@ import { chosen, Store } from "./store.js";
 import { byId, count, element, tell, visible } from "./text.js";
 import { Timeline } from "./timeline.js";
 
-/** @typedef {import("./api.js").Row} Row */
-/** @typedef {import("./api.js").News} News */
+/** @typedef {import("./types.js").Row} Row */
+/** @typedef {import("./types.js").News} News */
 
 const VIEWS = ["list", "sequence", "stats"];
 const MARKS = "sabir-view-marks";
@@ -141,7 +141,8 @@ let isLost = false;
 function again() {
   const shown = current();
   const row = detail.row || shown && shown.store.at(shown.grid.focus)?.row || 0;
-  chosen.filter = old = null;
+  chosen.filter = null;
+  old = [];
   find.again();
   learn().catch(tell);
   applyFilter(false, row);
@@ -223,8 +224,8 @@ function remember(row = detail.row) {
 let life = 0;
 /** Half a word was typed, and nothing was said about it. */
 let half = false;
-/** The filter before: what was asked of it may still be under way. @type {number | null} */
-let old = null;
+/** The filter before, of which answers may still be under way, and those that came too late. @type {number[]} */
+let old = [];
 /** The selected row is looked for in the new list. @type {Promise<unknown>} */
 let keeping = Promise.resolve();
 /** While a filter is put in place: keys wait for its rows, 3 s at the most. @type {Promise<void> | null} */
@@ -252,14 +253,14 @@ async function putFilter(typing, selected) {
   try {
     const text = filter.input.value;
     const until = paused && (text.trim() || errorsOnly || range) ? paused.records : null;
-    const scan = await post("filter", { filter: text, problems: errorsOnly, range, until, instead: old });
-    if (mine !== life) return;
+    const scan = await post("filter", { filter: text, problems: errorsOnly, range, until, instead: old.splice(0), page: news?.page });
+    if (mine !== life) return void (scan?.id && old.push(scan.id));
     half = scan?.problem && typing && scan.to >= new TextEncoder().encode(text.trimEnd()).length;
     if (half) return;
     if (scan?.problem) throw new Error(scan.problem);
     calls.hold(paused && until === null ? paused.rows : null);
     records.hold(paused && until === null ? paused.records : null);
-    old = chosen.filter;
+    if (chosen.filter !== null) old.push(chosen.filter);
     chosen.filter = scan?.id ?? null;
     if (scan && news) news.scans.push(scan);
     problem.textContent = "";

@@ -5,10 +5,9 @@ import { images, indented, pretty } from "./json.js";
 import { isBad, kindOf, statusOf, titleOf } from "./list.js";
 import { button, count, duration, element, inline, size, tell, visible } from "./text.js";
 
-/** @typedef {import("./api.js").Row} Row */
-
-/** `cut` at a megabyte unless asked for whole; `json` if it was sent as a message. @typedef {{row: Row, text: string, cut: boolean, json: boolean}} Part */
-/** @typedef {{request?: Part, answer?: Part, http: Part[], progress: Row[], related: {why: string, rows: Row[]}[], copies: string[]}} Whole */
+/** @typedef {import("./types.js").Row} Row */
+/** @typedef {import("./types.js").Part} Part */
+/** @typedef {import("./types.js").Whole} Whole */
 
 const TABS = ["Pretty", "Raw", "Headers", "Progress", "Related"];
 export const COPIES = [["call", "sabir call"], ["curl", "curl"], ["transcript", "transcript"], ["json", "JSON"], ["link", "link"]];
@@ -68,7 +67,8 @@ export class Detail extends EventTarget {
     const made = as === "link" ? link : await text(`copy/${row}?as=${as}`);
     await navigator.clipboard.writeText(made);
     const how = `copied as ${COPIES.find(([name]) => name === as)?.[1]}`;
-    tell(/-Id: SESSION'/.test(made) ? `${how}; put the session's id in place of SESSION` : how);
+    const blank = made.match(/-Id: (SESSION)'|: (\[redacted\])'/)?.slice(1).find(Boolean);
+    tell(as === "curl" && blank ? `${how}; put what is secret in place of ${blank}` : how);
   }
 
   /** Opens the box to change and send the request again. */
@@ -162,7 +162,7 @@ export class Detail extends EventTarget {
   /** @param {string} tab */
   #has(tab) {
     const whole = /** @type {Whole} */ (this.#whole);
-    if (tab === "Headers") return whole.http.length > 0 || whole.request?.row.kind === "http";
+    if (tab === "Headers") return whole.http.length > 0 || [whole.request, whole.answer].some(part => part?.head || part?.row.kind === "http");
     if (tab === "Progress") return whole.progress.length > 0;
     if (tab === "Related") return whole.related.length > 0;
     return true;
@@ -173,9 +173,9 @@ export class Detail extends EventTarget {
     const pair = element("div", { class: "pair" });
     switch (this.#tab) {
       case "Headers": {
-        const parts = whole.request?.row.kind === "http" ? [whole.request, ...whole.http] : whole.http;
-        pair.append(...parts.map(part => {
-          const [first, ...headers] = part.text.split("\n");
+        const heads = [whole.request, whole.answer].flatMap(part => part?.head ?? []);
+        pair.append(...[...heads, ...[whole.request, ...whole.http].flatMap(part => part?.row.kind === "http" ? part.text : [])].map(text => {
+          const [first, ...headers] = text.split("\n");
           const rows = headers.map(line => line.split(/:(.*)/s)).map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, visible(name)), element("td", {}, visible(value ?? "").trim())));
           return element("section", { class: "headers" }, element("h3", {}, `HTTP ${visible(first)}`), element("table", {}, element("tbody", {}, ...rows)));
         }));

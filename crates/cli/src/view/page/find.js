@@ -15,7 +15,7 @@ export class Find extends EventTarget {
   #found = "";
   /** All rows were looked at. */
   isDone = true;
-  /** @type {import("./api.js").News | null} */
+  /** @type {import("./types.js").News | null} */
   #news = null;
 
   constructor() {
@@ -66,7 +66,7 @@ export class Find extends EventTarget {
   async #search(text) {
     this.#text = text;
     try {
-      const scan = await post("filter", { filter: text, instead: chosen.find });
+      const scan = await post("filter", { filter: text, instead: chosen.find === null ? [] : [chosen.find], page: this.#news?.page });
       if (scan?.problem) throw new Error(scan.problem);
       chosen.find = scan?.id ?? null;
       this.isDone = !scan || scan.looked >= scan.of;
@@ -80,7 +80,7 @@ export class Find extends EventTarget {
     this.dispatchEvent(new Event("changed"));
   }
 
-  /** @param {import("./api.js").News} news */
+  /** @param {import("./types.js").News} news */
   hear(news) {
     this.#news = news;
     const scan = news.scans.find(scan => scan.id === chosen.find);

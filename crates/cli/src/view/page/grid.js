@@ -10,8 +10,8 @@ export class Grid extends EventTarget {
   #top = 0;
   #focus = -1;
   #drawing = false;
-  /** A position that was set here, from which nothing is to be derived. */
-  #set = -1;
+  /** A position that was set here, from which nothing is to be derived; near to none if there is none. */
+  #set = NaN;
   /** Rows that were visible when it was drawn last. */
   #seen = 0;
 
@@ -65,7 +65,7 @@ export class Grid extends EventTarget {
   #scrolled() {
     const at = this.pane.scrollTop;
     if (Math.abs(at - this.#set) < 2) return;
-    this.#set = -1;
+    this.#set = NaN;
     const room = Math.max(1, this.#height() - this.pane.clientHeight);
     this.#top = this.#exact() ? Math.min(this.#last(), Math.round(at / this.source.rowHeight)) : Math.round((at / room) * this.#last());
     this.draw(false);

@@ -2,7 +2,7 @@
 
 import { count, duration, element, inline, size } from "./text.js";
 
-/** @typedef {import("./api.js").Row} Row */
+/** @typedef {import("./types.js").Row} Row */
 
 export const COLUMNS = [["number", "#"], ["time", "Time"], ["way", ""], ["source", "Capture"], ["kind", "Kind"], ["id", "Id"], ["method", "Method"], ["status", "Status"], ["took", "Took"], ["size", "Size"], ["content", "Content"]];
 

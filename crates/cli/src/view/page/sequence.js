@@ -4,7 +4,7 @@
 import { isBad, kindOf, timeOf, titleOf } from "./list.js";
 import { duration, element, inline } from "./text.js";
 
-/** @typedef {import("./api.js").Row} Row */
+/** @typedef {import("./types.js").Row} Row */
 
 /** Who is drawn, and between whom the messages of a connection are: connection, client, server.
  * @type {{names: string[], connections: [number, number, number][]}} */

@@ -3,8 +3,7 @@
 import { get } from "./api.js";
 import { button, count, duration, element, inline, size, svg } from "./text.js";
 
-/** Milliseconds; `times` are how many took less than 2 µs, 4 µs, 8 µs …
- * @typedef {{method: string, tool?: string, count: number, messages: number, errors: number, pending: number, p50?: number, p95?: number, p99?: number, rounded?: boolean, bytes: number, times: number[]}} MethodStats */
+/** @typedef {import("./types.js").MethodStats} MethodStats */
 
 const COLUMNS = [["method", "Method"], ["count", "Count"], ["errors", "Errors"], ["pending", "Pending"], ["p50", "p50"], ["p95", "p95"], ["p99", "p99"], ["", "p50 – p99"], ["", "Times"], ["bytes", "Size"]];
 

@@ -2,8 +2,8 @@
 
 import { get } from "./api.js";
 
-/** @typedef {import("./api.js").Row} Row */
-/** @typedef {import("./api.js").News} News */
+/** @typedef {import("./types.js").Row} Row */
+/** @typedef {import("./types.js").News} News */
 
 const PAGE = 128;
 const KEPT = 32;
@@ -45,11 +45,6 @@ export class Store extends EventTarget {
   /** How many rows are shown. */
   get length() {
     return this.#held === null ? this.#real() : Math.min(this.#held, this.#real());
-  }
-
-  /** How many there are beyond them. */
-  get behind() {
-    return this.#real() - this.length;
   }
 
   /** Shows so many at the most; `null` shows all. @param {number | null} most */

@@ -195,8 +195,11 @@ impl Api {
             range: Option<(u64, u64)>,
             /// Rows up to this number: what came while the page is paused is left out.
             until: Option<u32>,
-            /// A filter that is no longer needed.
-            instead: Option<u32>,
+            /// Filters that are no longer needed.
+            #[serde(default)]
+            instead: Vec<u32>,
+            /// Whom it is for, as the feed says.
+            page: Option<u32>,
         }
         let asked: Asked = serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?;
         let filter: Filter = match asked.filter.parse() {
@@ -211,13 +214,12 @@ impl Api {
         };
         let range = asked.range.map(|(from, to)| (Duration::from_nanos(from), Duration::from_nanos(to)));
         let mut state = self.captures.state();
-        if let Some(old) = asked.instead {
-            state.forget_filter(old);
-        }
+        asked.instead.iter().for_each(|&old| state.forget_filter(old));
         if filter.is_empty() && range.is_none() && !asked.problems && asked.until.is_none() {
             return Ok(answer(&serde_json::Value::Null));
         }
-        let id = state.filter(Wanted { filter, problems: asked.problems, range, until: asked.until });
+        let wanted = Wanted { filter, problems: asked.problems, range, until: asked.until };
+        let id = state.filter(wanted, asked.page);
         let scan = state.scan(id).ok_or_else(|| gone("filter"))?;
         Ok(answer(&scan_news(&state, scan)))
     }

@@ -4,6 +4,7 @@ use sabir_model::calls::Kind;
 use sabir_model::capture::{Direction, Header};
 use sabir_proto::{Incoming, LENIENT, Limits, Message, decode};
 
+use super::exchange::{self, web_address};
 use super::export::transcript_line;
 use super::row::Known;
 use crate::json::compact;
@@ -61,11 +62,6 @@ pub(super) fn names(known: &Known, header: &Header) -> Vec<&'static str> {
     all.into_iter().filter(|name| Form::named(name).is_some_and(|form| form.is_for(known, header))).collect()
 }
 
-/// Where requests of HTTP go.
-fn web_address(header: &Header) -> Option<&str> {
-    header.target.as_deref().filter(|target| target.starts_with("http://") || target.starts_with("https://"))
-}
-
 /// `None` if there is no such row, or if it cannot be copied like this.
 pub(super) fn of(captures: &Captures, row: u32, form: Form) -> Option<String> {
     let state = captures.state();
@@ -74,6 +70,7 @@ pub(super) fn of(captures: &Captures, row: u32, form: Form) -> Option<String> {
     let header = state.sources.get(usize::from(call.place.0)).map(|source| source.header.clone());
     drop(state);
     let mut contents = captures.contents();
+    let head = contents.exchange(call.place.0, call.place.1).and_then(|exchange| exchange.head);
     let mut text = |known: &Known| -> Option<Vec<u8>> {
         Some(contents.at(known.place.0, known.place.1).ok()?.into_owned())
     };
@@ -86,7 +83,7 @@ pub(super) fn of(captures: &Captures, row: u32, form: Form) -> Option<String> {
     Some(match form {
         Form::Json => shown,
         Form::Call => command(&header, &shown)?,
-        Form::Curl => curl(&header, call.method(), &shown)?,
+        Form::Curl => curl(&header, call.method(), head.as_deref(), &shown)?,
         Form::Transcript => {
             let direction = call.entry.direction.unwrap_or(Direction::ToServer);
             let mut lines = transcript_line(call.entry.kind, Some(direction), &content);
@@ -100,14 +97,38 @@ pub(super) fn of(captures: &Captures, row: u32, form: Form) -> Option<String> {
     })
 }
 
-/// The same request. Its session is not in the capture.
-fn curl(header: &Header, method: Option<&str>, text: &str) -> Option<String> {
+/// Headers that curl writes, or that are for one connection.
+const OF_THE_CONNECTION: [&str; 11] = [
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The same request, with the headers that were recorded. Secrets are not among them, and without headers neither is the
+/// session.
+fn curl(header: &Header, method: Option<&str>, head: Option<&str>, text: &str) -> Option<String> {
+    let (url, body) = (word(&exchange::url(header, head)?), word(&compact(text)));
     let is_mcp = header.profile.as_deref() == Some("mcp");
-    let session = if is_mcp && method != Some("initialize") { " -H 'Mcp-Session-Id: SESSION'" } else { "" };
-    let accept = "-H 'Accept: application/json, text/event-stream'";
-    let (url, body) = (word(web_address(header)?), word(&compact(text)));
+    let session = (is_mcp && method != Some("initialize")).then_some(("Mcp-Session-Id", "SESSION"));
+    let usual = [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+    let fields: Vec<(&str, &str)> = match head {
+        Some(head) => exchange::fields(head)
+            .filter(|(name, value)| !OF_THE_CONNECTION.contains(name) && !value.is_empty())
+            .collect(),
+        None => usual.into_iter().chain(session).collect(),
+    };
+    let fields: String =
+        fields.iter().map(|(name, value)| format!(" -H {}", word(&format!("{name}: {value}")))).collect();
     // Other than -d, this reads no files.
-    Some(format!("curl {url} -H 'Content-Type: application/json' {accept}{session} --data-raw {body}"))
+    Some(format!("curl {url}{fields} --data-raw {body}"))
 }
 
 /// The command that makes the same call.
@@ -167,7 +188,7 @@ mod tests {
             ..Header::default()
         };
         let text = r#"{"jsonrpc":"2.0","id":1,"method":"add"}"#;
-        let made = curl(&header("http://h/mcp", "mcp"), Some("add"), text).unwrap();
+        let made = curl(&header("http://h/mcp", "mcp"), Some("add"), None, text).unwrap();
         for part in [
             "curl http://h/mcp ",
             "Accept: application/json, text/event-stream",
@@ -176,7 +197,17 @@ mod tests {
         ] {
             assert!(made.contains(part), "{made}");
         }
-        assert!(!curl(&header("http://h/rpc", "jsonrpc"), Some("add"), text).unwrap().contains("SESSION"));
-        assert_eq!(curl(&header("tcp://h:1", "jsonrpc"), Some("add"), text), None);
+        assert!(
+            !curl(&header("http://h/rpc", "jsonrpc"), Some("add"), None, text).unwrap().contains("SESSION")
+        );
+        assert_eq!(curl(&header("tcp://h:1", "jsonrpc"), Some("add"), None, text), None);
+        let head = "POST /mcp\nhost: x\nx-own: it's\nmcp-session-id: s1\nauthorization: [redacted]\ncontent-length: 9";
+        let made = curl(&header("http://h/mcp", "mcp"), Some("add"), Some(head), text).unwrap();
+        for part in ["x-own: it", "mcp-session-id: s1", "authorization: [redacted]"] {
+            assert!(made.contains(part), "{made}");
+        }
+        for part in ["SESSION", "host", "content-length", "Accept"] {
+            assert!(!made.contains(part), "{made}");
+        }
     }
 }

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use hyper::body::{Body as HttpBody, Bytes, Frame};
 use sabir_model::calls::Kind;
-use sabir_model::capture::{Direction, Encoder, Event, Header, Redactor};
+use sabir_model::capture::{Direction, Encoder, Event, Exchange, Header, Redactor};
 use sabir_proto::RawJson;
 
-use super::har;
+use super::exchange;
+use super::har::{self, Said};
 use super::row::Known;
 use crate::json::compact;
 use crate::view::capture::{AllContents, Captures, answer_of};
@@ -124,6 +125,8 @@ impl Export {
         let Some(known) = Known::record(&state, row) else { return };
         let answer = answer_of(&known.entry).and_then(|answer| Known::record(&state, answer));
         let start = state.start;
+        let source = state.sources.get(usize::from(known.place.0)).filter(|_| self.format == Format::Har);
+        let header = source.map(|source| source.header.clone());
         drop(state);
         let entry = known.entry;
         // No format has a row for it.
@@ -131,6 +134,11 @@ impl Export {
             return;
         }
         let at = entry.time.unwrap_or_default();
+        let exchange = match self.format {
+            Format::Transcript => None,
+            _ => self.contents.exchange(known.place.0, known.place.1),
+        };
+        let head = exchange.as_ref().and_then(|exchange| self.head(exchange));
         let Ok(content) = self.contents.at(known.place.0, known.place.1) else {
             return self.lost.add(at);
         };
@@ -145,6 +153,9 @@ impl Export {
             Format::Capture => {
                 let direction = entry.direction.unwrap_or(Direction::ToServer);
                 let event = |event| (event, String::from_utf8_lossy(&content).into_owned());
+                if let Some(exchange) = &exchange {
+                    self.encoder.exchange(exchange.number, head.as_deref());
+                }
                 let event = match entry.kind {
                     Kind::Damage => return,
                     Kind::Open => Some(event(Event::Open)),
@@ -183,18 +194,43 @@ impl Export {
                 out.extend_from_slice(transcript_line(entry.kind, entry.direction, &content).as_bytes());
             }
             Format::Har => {
-                let content = content.into_owned();
-                let answer = answer.and_then(|answer| {
-                    let content = self.contents.at(answer.place.0, answer.place.1).ok()?;
-                    Some(redacted(&self.redactor, answer.entry.kind, &content).into_owned())
-                });
-                let Some(line) = har::entry(&known, &content, answer.as_deref(), start) else { return };
+                // What the server sends has the head of a response.
+                let head = head.filter(|_| entry.direction != Some(Direction::ToClient));
+                let request = Said { head, body: Some(content.into_owned()) };
+                let response = self.response(&known, exchange.map(|exchange| exchange.number), answer);
+                let header = header.unwrap_or_default();
+                let Some(line) = har::entry(&known, &header, (&request, &response), start) else { return };
                 if std::mem::replace(&mut self.comma, true) {
                     out.extend_from_slice(b",\n");
                 }
                 out.extend_from_slice(line.as_bytes());
             }
         }
+    }
+}
+
+impl Export {
+    /// A head without its secrets.
+    fn head(&self, exchange: &Exchange<'_>) -> Option<String> {
+        Some(self.redactor.text(exchange.head.as_deref()?).into_owned())
+    }
+
+    /// What was said to a request: the answer, with the head of the response, wherever that was recorded.
+    fn response(&mut self, request: &Known, number: Option<u64>, answer: Option<Known>) -> Said {
+        let mut said = Said::default();
+        if let Some(answer) = answer {
+            let exchange = self.contents.exchange(answer.place.0, answer.place.1);
+            said.head = exchange.and_then(|exchange| self.head(&exchange));
+            let content = self.contents.at(answer.place.0, answer.place.1).ok();
+            said.body = content.map(|text| redacted(&self.redactor, answer.entry.kind, &text).into_owned());
+        }
+        let found = number
+            .filter(|_| said.head.is_none())
+            .and_then(|number| exchange::response(&self.captures, request, number, &mut self.contents));
+        if let Some((_, head)) = found {
+            said.head = Some(self.redactor.text(&head).into_owned());
+        }
+        said
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) type Following = Arc<AtomicUsize>;
 pub(super) struct Feed {
     captures: Arc<Captures>,
     following: Following,
+    page: u32,
     beat: Interval,
     logged: Option<u64>,
     last: String,
@@ -36,14 +37,15 @@ impl Feed {
         let mut beat = interval(BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         following.fetch_add(1, Ordering::SeqCst);
-        Feed { captures, following, beat, logged: None, last: String::new(), quiet: 0 }
+        let page = captures.state().open_page();
+        Feed { captures, following, page, beat, logged: None, last: String::new(), quiet: 0 }
     }
 
     fn news(&mut self) -> Option<String> {
         let state = self.captures.state();
         let changed = self.logged.map_or(Some(Vec::new()), |logged| state.changed_since(logged));
         self.logged = Some(state.logged());
-        let fixed = told(&state).to_string();
+        let fixed = told(&state, self.page).to_string();
         drop(state);
         self.quiet += 1;
         let is_old = changed.as_ref().is_some_and(Vec::is_empty) && fixed == self.last;
@@ -66,12 +68,13 @@ impl Feed {
 
 impl Drop for Feed {
     fn drop(&mut self) {
+        self.captures.state().close_page(self.page);
         self.following.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-/// How everything stands.
-fn told(state: &State) -> Value {
+/// How everything stands, for a page.
+fn told(state: &State, page: u32) -> Value {
     let phase = |phase: &Phase| match phase {
         Phase::Live => ("live", None),
         Phase::File => ("file", None),
@@ -87,8 +90,9 @@ fn told(state: &State) -> Value {
             json!({ "name": source.name, "label": label, "phase": phase, "end": end })
         })
         .collect();
-    let scans: Vec<Value> = state.scans().map(|scan| scan_news(state, scan)).collect();
+    let scans: Vec<Value> = state.scans_for(page).map(|scan| scan_news(state, scan)).collect();
     json!({
+        "page": page,
         "rows": state.rows.listed.len(),
         "records": state.rows.index.len(),
         "sources": sources,

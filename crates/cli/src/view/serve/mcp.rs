@@ -141,7 +141,7 @@ fn text(value: &impl serde::Serialize) -> McpResult<String> {
 async fn rows(captures: &Captures, filter: &str, from: u32, count: Option<usize>) -> McpResult<String> {
     let filter: Filter = filter.parse().map_err(|error: FilterError| ToolError::new(error.to_string()))?;
     read(captures).await;
-    let id = captures.state().filter(Wanted { filter, ..Wanted::default() });
+    let id = captures.state().filter(Wanted { filter, ..Wanted::default() }, None);
     let count = count.unwrap_or(FEW).min(ROWS);
     let (known, matched) = loop {
         if let Some(found) = found(captures, id, from, count)? {

@@ -3,6 +3,7 @@
 mod api;
 mod copy;
 mod detail;
+mod exchange;
 mod export;
 mod feed;
 mod files;
@@ -10,6 +11,7 @@ mod guard;
 mod har;
 mod mcp;
 mod query;
+mod related;
 mod row;
 mod save;
 mod server;

@@ -13,7 +13,7 @@ const PREVIEW: usize = 160;
 /// Bytes of a content that are read as JSON for the list.
 const LOOKED_AT: usize = 256 << 10;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Row {
     /// Its number, from 1, as everywhere outside of the index.
     pub(super) row: u32,
@@ -63,7 +63,7 @@ pub(super) struct Known {
     pub(super) place: (u16, Place),
     method: Option<String>,
     tool: Option<String>,
-    answer: Option<(Entry, (u16, Place))>,
+    pub(super) answer: Option<(Entry, (u16, Place))>,
     findings: Vec<Found>,
 }
 

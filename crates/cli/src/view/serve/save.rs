@@ -43,7 +43,7 @@ pub(in crate::view) async fn save(
     let rows = match filter.is_empty() {
         true => (0..captures.state().rows.index.len()).collect(),
         false => {
-            let id = captures.state().filter(Wanted { filter, ..Wanted::default() });
+            let id = captures.state().filter(Wanted { filter, ..Wanted::default() }, None);
             // The lock is not held while others work.
             let found = || {
                 let state = captures.state();

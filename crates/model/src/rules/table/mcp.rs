@@ -141,4 +141,10 @@ MCP023 Error Session {
     fix: "Check the request's `_meta` before sending `notifications/message`.",
     source: "MCP 2026-07-28, logging",
 }
+MCP024 Error Message {
+    title: "a header of HTTP is missing, or does not say what the message says",
+    why: "From 2026-07-28 `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` repeat parts of a request. Gateways act on the headers and servers on the message, and a server must refuse a request whose headers differ.",
+    fix: "Write the headers from the message that is sent, after the last change to it; a value that is not plain ASCII as =?base64?…?=.",
+    source: "MCP 2026-07-28, Streamable HTTP, standard headers",
+}
 }

@@ -238,6 +238,8 @@ impl Dispatcher {
                 Some(None) | None => self.calls = None,
             }
         }
+        // Whoever opens the connection again waits for this.
+        drop(ready);
     }
 
     /// Joins the group again.

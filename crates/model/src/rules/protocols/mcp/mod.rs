@@ -1,5 +1,6 @@
 //! Rules of the Model Context Protocol.
 
+mod headers;
 mod methods;
 mod progress;
 mod stateless;

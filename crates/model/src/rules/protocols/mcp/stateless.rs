@@ -2,13 +2,14 @@
 
 use sabir_proto::{JsonKind, McpRevision as Revision};
 
+use super::headers;
 use crate::json_path::{kind, member, members, string, text_at};
 use crate::rules::engine::calls::Side;
 use crate::rules::engine::finding::quoted;
 use crate::rules::engine::session::CheckContext;
 use crate::rules::table::*;
 
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Keys under MCP's own prefix that it has defined.
@@ -44,6 +45,7 @@ pub(crate) fn request(context: &mut CheckContext<'_>, method: &str, params: Opti
             context.add(&MCP018, part, format!("`_meta` has no `{key}`"));
         }
     }
+    headers::request(context, method, params);
 }
 
 pub(crate) fn result(context: &mut CheckContext<'_>, result: &str) {
