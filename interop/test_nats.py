@@ -11,6 +11,7 @@ import nats
 import nats.errors
 import nats.micro
 
+from collector import collecting
 from nats_server import nats_server, worker
 from program import SABIR, call, certificate, sabir
 from tap import check, run
@@ -305,6 +306,9 @@ async def a_password_is_never_shown():
                 assert code == 0 and "async_nats" in err and "s3cret" not in out + err, (log, err)
             code, out, err = await sabir("call", url, "add", "2", "3", env={"RUST_LOG": "trace"})
             assert code == 0 and "async_nats" in err and "s3cret" not in out + err, err
+            with collecting() as (collector, otlp):
+                check((await call(url, "add", "2", "3", "--log", "trace", "--otlp", otlp))[0], 0)
+                assert collector.logs and "s3cret" not in str(collector.logs + collector.spans), collector.logs
 
 
 async def recorded_calls_are_replayed_and_mocked():
