@@ -12,7 +12,7 @@ pub(crate) fn explained(schema: &Value, error: &ValidationError<'_>) -> Option<S
         ValidationErrorKind::OneOfNotValid { context } | ValidationErrorKind::AnyOf { context } => context,
         _ => return None,
     };
-    // That it may be left out is no value that anybody is told to send.
+    // That it may be left out is not a value to name.
     let is_null =
         |branch: &Value| branch["type"] == "null" || branch.get("const").is_some_and(Value::is_null);
     let branches: Vec<&Value> = listed.iter().filter(|branch| !is_null(branch)).collect();
