@@ -44,11 +44,19 @@ impl PeerOptions {
 
     /// With the tokens of an earlier login: for a server over HTTP, unless the user gives credentials.
     pub(crate) fn logged_in(&self, transport: Transport) -> Transport {
+        match self.login() {
+            Some(login) => transport.authorizer(login),
+            None => transport,
+        }
+    }
+
+    /// The tokens of an earlier login, where they may be sent.
+    pub(crate) fn login(&self) -> Option<StoredLogin> {
         match &self.target {
             Target::Url(url) if url.scheme().is_http() && !self.web.has("authorization") => {
-                transport.authorizer(StoredLogin::of(url.as_str(), self.web.root()))
+                Some(StoredLogin::of(url.as_str(), self.web.root()))
             }
-            _ => transport,
+            _ => None,
         }
     }
 

@@ -189,7 +189,7 @@ impl PeerOptions {
             (_, 401 | 403) if auth::wanted().is_some() && !self.web.has("authorization") => {
                 match (&self.target, auth::wanted()) {
                     (Target::Url(url), Some(wanted)) if !url.is_secret() => {
-                        format!("log in with `{}`", wanted.command())
+                        wanted.hint()
                     }
                     _ => "log in with `sabir auth login URL`".to_owned(),
                 }

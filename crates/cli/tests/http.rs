@@ -318,3 +318,35 @@ fn a_check_posts_where_the_stream_says() {
         assert!(run.stderr.contains(why), "{}", run.stderr);
     }
 }
+
+/// A command of somebody who has logged in at the server.
+#[cfg(target_os = "linux")]
+fn logged_in(server: &Server, command: &str) -> Run {
+    let tokens = r#"{"tokens": {"URL": {"issuer": "https://as.example", "access_token": "the-token"}}}"#;
+    let login =
+        format!("umask 077; mkdir -p .config/sabir; echo '{tokens}' > .config/sabir/credentials.json");
+    server.run("login", &format!("{login}; sabir {command}"))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_check_uses_a_login() {
+    let server = Server::new(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":1}",
+    );
+    logged_in(&server, "check URL --timeout 5s");
+    let requests = server.requests();
+    assert!(!requests.is_empty());
+    assert!(requests.iter().all(|request| request.head.contains("authorization: bearer the-token\r\n")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_refuses_a_token_says_why() {
+    let server = Server::new(
+        "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer error=\"invalid_token\", \
+         error_description=\"the token is not for this server\"\r\n\r\n",
+    );
+    let told = logged_in(&server, "call URL add").stderr;
+    assert!(told.contains("the server says `the token is not for this server`"), "{told}");
+}

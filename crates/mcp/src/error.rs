@@ -121,6 +121,14 @@ pub(crate) fn invalid(reason: impl fmt::Display) -> ErrorObject {
     ErrorObject::because(ErrorCode::INVALID_PARAMS, shown(&reason.to_string()))
 }
 
+/// What a call names or fills in does not fit. The message says why, too: many programs show nothing else.
+pub(crate) fn unfit(reason: impl fmt::Display) -> ErrorObject {
+    let reason = reason.to_string();
+    let mut error = invalid(&reason);
+    error.message = format!("{}: {}", error.message, shown(&reason)).into();
+    error
+}
+
 /// Params of whose members some do not fit.
 pub(crate) fn unread(error: &serde_json::Error) -> ErrorObject {
     invalid(reason(error))

@@ -15,7 +15,8 @@ use login::{answer, browser, connect, granted, protected_site};
 use sabir::Fetch;
 use sabir::http::Request;
 use sabir_mcp::{
-    ClientCredentials, CredentialStore, FileStore, LoggedOut, LoopbackBrowser, OAuth, OAuthSession,
+    ClientCredentials, CredentialStore, FileStore, IdentityProvider, LoggedOut, LoopbackBrowser, OAuth,
+    OAuthSession,
 };
 use serde_json::json;
 use site::{Asked, NOW, Reply, Site, missing, ok};
@@ -309,7 +310,25 @@ async fn a_secret_stays_with_its_issuer() {
     let client = ClientCredentials::secret("me", "the-client-secret").issuer("https://as.example");
     let error = connect(&site, OAuth::client_credentials(client)).await.unwrap_err();
     assert!(error.contains("no client is given for that"), "{error}");
-    assert!(site.asked("POST /token ").is_empty());
+    // Nobody has said who knows it: the server alone has chosen.
+    let client = || ClientCredentials::secret("me", "the-client-secret");
+    let idp =
+        IdentityProvider::new(format!("{}/idp", site.url), ClientCredentials::public("own"), || async {
+            Ok("the-id-token".to_owned())
+        });
+    for auth in [
+        OAuth::client_credentials(client()),
+        OAuth::browser(browser()).client(client()),
+        OAuth::enterprise(idp, client()),
+    ] {
+        let error = connect(&site, auth).await.unwrap_err();
+        assert!(error.contains("`.issuer(url)` says which one knows the client"), "{error}");
+    }
+    assert!(site.asked("POST /token ").is_empty() && site.asked("POST /idp ").is_empty());
+    assert!(site.asked("GET /authorize?").is_empty());
+    // Unless that is what the user wants.
+    connect(&site, OAuth::client_credentials(client().any_issuer())).await.unwrap();
+    assert_eq!(site.asked("POST /token ").len(), 1);
 }
 
 #[tokio::test]
@@ -373,7 +392,7 @@ async fn no_error_tells_a_secret() {
     })
     .await;
     let error = connect(&site, OAuth::browser(browser())).await.unwrap_err();
-    assert!(error.contains("has just issued"), "{error}");
+    assert!(error.contains("has just issued: the token is not for this server"), "{error}");
     assert_eq!(site.asked("GET /authorize?").len(), 1);
     told.lock().unwrap().push(error);
     let client = ClientCredentials::secret("me", "the-client-secret");

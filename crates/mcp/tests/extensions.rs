@@ -82,6 +82,10 @@ async fn an_extension_is_declared_by_both_sides_in_both_eras() {
 async fn a_result_of_another_type_is_resolved_for_the_caller() {
     let session = client().connect(server().in_memory()).await.unwrap();
     assert_eq!(session.call("ask", ()).await.unwrap().text(), "ticket 7, \"en\"");
+    // Before 2026-07-28 results have no types: that is said, and no empty success.
+    let session = client().revision(McpRevision::V2025_11_25).connect(server().in_memory()).await.unwrap();
+    let Err(CallError::Error(error)) = session.call("ask", ()).await else { panic!() };
+    assert!(error.data.unwrap().as_str().contains("`com.example/ticket` cannot be told in 2025-11-25"));
     // One that nobody resolves is an error.
     let unresolving = McpClient::new("visitor", "1.0.0").extension(DESK, Meta::new());
     let session = unresolving.connect(server().in_memory()).await.unwrap();

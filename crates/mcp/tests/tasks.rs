@@ -139,6 +139,17 @@ async fn a_plain_call_waits_for_its_task() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_plain_call_waits_for_a_tool_that_is_a_task_alone() {
+    for revision in ERAS {
+        let session = connected(revision).await;
+        let result = session.call("only", Work { seconds: 2 }).await.unwrap();
+        assert_eq!(result.text(), "worked for 2 s", "{revision}");
+        // A method that is unknown stays so.
+        assert_eq!(code_of(session.request("tools/none", None).await), -32601, "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_without_tasks_waits_for_the_result() {
     for &revision in McpRevision::ALL {
         let client = McpClient::new("plain", "1.0.0").revision(revision);

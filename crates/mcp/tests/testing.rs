@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use sabir_mcp::testing::FakeClient;
-use sabir_mcp::{McpCtx, McpRevision, McpServer, Sample, Tool};
+use sabir_mcp::{Json, McpCtx, McpRevision, McpServer, Sample, Started, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -56,5 +56,51 @@ async fn a_transcript_is_compared_with_a_file() {
     std::fs::write(&path, transcript.replace("unknown", "known")).unwrap();
     let failed = std::panic::catch_unwind(|| recording.assert_golden(&path));
     std::fs::remove_file(&path).unwrap();
-    assert!(failed.is_err() || std::env::var_os("UPDATE").is_some());
+    match failed {
+        Err(why) => {
+            let told = why.downcast::<String>().unwrap();
+            let marked = |mark| told.lines().filter(|line| line.starts_with(mark)).count();
+            assert!(marked("- ") > 0 && marked("- ") == marked("+ ") && !told.contains("\\n"), "{told}");
+        }
+        Ok(()) => assert!(std::env::var_os("UPDATE").is_some()),
+    }
+}
+
+/// A value that is not what its schema says.
+#[derive(serde::Serialize, JsonSchema)]
+struct Count {
+    #[schemars(with = "u32")]
+    n: &'static str,
+}
+
+#[tokio::test]
+async fn the_schemas_that_a_server_lists_are_rules_too() {
+    let server = McpServer::new("counter", "1.0.0")
+        .tool(Tool::new("count", "Counts"), |_, ()| async { Ok(Json(Count { n: "x" })) });
+    let (transport, recording) = server.recorded();
+    let session = FakeClient::new().client().connect(transport).await.unwrap();
+    session.tools().await.unwrap();
+    session.call("count", ()).await.unwrap();
+    let found: Vec<_> = recording.findings().iter().map(|finding| finding.rule.id).collect();
+    assert_eq!(found, ["MCP017"]);
+    assert!(std::panic::catch_unwind(|| recording.assert_valid()).is_err());
+}
+
+#[tokio::test]
+async fn a_transcript_of_a_task_is_the_same_each_time() {
+    let mut transcripts = Vec::new();
+    for _ in 0..2 {
+        let server = McpServer::new("worker", "1.0.0")
+            .tool(Tool::new("work", "Works").task(), |_, ()| async { Ok("done") });
+        let (transport, recording) = server.recorded();
+        let session = FakeClient::new().client().connect(transport).await.unwrap();
+        let Started::Task(task) = session.call("work", ()).start().await.unwrap() else { panic!() };
+        let transcript = recording.transcript();
+        assert!(
+            transcript.contains(r#""taskId":"task-1""#) && !transcript.contains(task.id()),
+            "{transcript}"
+        );
+        transcripts.push(transcript);
+    }
+    assert_eq!(transcripts[0], transcripts[1]);
 }

@@ -303,3 +303,48 @@ async fn an_unchecked_tool_takes_what_comes() {
         assert_eq!(server.call("any", json!({"b": 1})).await.unwrap().text(), "1");
     }
 }
+
+#[cfg(feature = "validate")]
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[allow(dead_code)]
+enum Payment {
+    Card { number: u32 },
+    Cash { amount: u32 },
+}
+
+#[cfg(feature = "validate")]
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Speed {
+    Slow,
+    Fast,
+}
+
+#[cfg(feature = "validate")]
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code)]
+struct Purchase {
+    payment: Payment,
+    speed: Option<Speed>,
+}
+
+#[cfg(feature = "validate")]
+#[tokio::test]
+async fn what_is_accepted_is_named() {
+    let server =
+        McpServer::new("shop", "1.0.0").tool(Tool::new("buy", "Buys"), |_, _: Purchase| async { Ok("ok") });
+    let session = McpClient::new("t", "1").connect(server.in_memory()).await.unwrap();
+    for (order, want) in [
+        (json!({"payment": {"kind": "gold"}}), r#"/payment: `kind` must be one of "card", "cash""#),
+        (json!({"payment": {}}), r#"/payment: `kind` must be one of "card", "cash""#),
+        (json!({"payment": {"kind": "card"}}), r#"/payment: "number" is a required property"#),
+        (
+            json!({"payment": {"kind": "cash", "amount": 1}, "speed": "late"}),
+            r#"/speed: the value must be one of "slow", "fast""#,
+        ),
+    ] {
+        let told = session.call("buy", &order).await.unwrap().text();
+        assert_eq!(told, format!("invalid arguments: {want}"), "{order}");
+    }
+}

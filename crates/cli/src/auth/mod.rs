@@ -97,9 +97,14 @@ async fn log_in(url: &Url, oauth: OAuth, printer: &Printer) -> Result<Exit, Fail
     let session = OAuthSession::from(oauth);
     session.login(url.as_str()).await.map_err(|error| {
         let failure = Failure::new(Exit::Connect, format_args!("no login at {url}: {error}"));
-        match error.to_string().contains("private address") {
-            true => failure.hint("if you trust the server, allow it with --allow-private"),
-            false => failure,
+        match error.to_string() {
+            told if told.contains("private address") => {
+                failure.hint("if you trust the server, allow it with --allow-private")
+            }
+            told if told.contains("give a client id") => {
+                failure.hint("register a client there, and name it with --client-id ID --issuer URL")
+            }
+            _ => failure,
         }
     })?;
     printer.note(&format!("logged in to {url}"));

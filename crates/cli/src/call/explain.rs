@@ -63,8 +63,12 @@ pub(crate) async fn hint(
     if error.code != ErrorCode::INVALID_PARAMS {
         return None;
     }
-    let known = method_parameters(session.description(TIMEOUT).await?, method)?;
-    args.mismatch(method, &known)
+    let known = session.description(TIMEOUT).await.and_then(|described| method_parameters(described, method));
+    match known {
+        Some(known) => args.mismatch(method, &known),
+        // Nobody says what type it should be.
+        None => args.as_json(),
+    }
 }
 
 /// Whether an error says that there is no such method. Some servers have a code of their own for that.

@@ -132,13 +132,18 @@ impl Plan {
         let json = args.json;
         let explicit = explicit.is_some() || protocol == Some(Protocol::Plain) || peer.target == Target::Demo;
         let asks = printer.can_ask() && !json;
+        let asked = asks.then_some(printer);
+        let answers = match what {
+            What::Call { detached: true, .. } => Answers::answered_later(&args.answer.answers, asked)?,
+            _ => Answers::new(&args.answer.answers, asked)?,
+        };
         Ok(Plan {
             peer,
             explicit,
             profile,
             protocol,
             dialect: args.dialect.map(Dialect::from),
-            answers: Answers::new(&args.answer.answers, asks.then_some(printer))?,
+            answers,
             stay: args.stay,
             output: Output::new(args.output)?,
             what,

@@ -30,6 +30,8 @@ struct Inner {
     given: HashMap<String, Given>,
     /// A person can be asked.
     terminal: Option<Printer>,
+    /// What a task asks is answered by another command.
+    later: bool,
     /// One question at a time.
     turn: tokio::sync::Mutex<()>,
     asking: AtomicBool,
@@ -72,6 +74,12 @@ impl Answers {
         Ok(Answers(Arc::new(Inner { given: answers, terminal: terminal.cloned(), ..Inner::default() })))
     }
 
+    /// For a command that leaves a task to the server: what that asks is answered by a later one.
+    pub(crate) fn answered_later(given: &[String], terminal: Option<&Printer>) -> Result<Answers, Failure> {
+        let Answers(inner) = Answers::new(given, terminal)?;
+        Ok(Answers(Arc::new(Inner { later: true, ..Arc::into_inner(inner).unwrap_or_default() })))
+    }
+
     /// Whether a question can be answered.
     pub(crate) fn offers(&self, method: &str) -> bool {
         self.0.given.contains_key(method) || self.0.terminal.is_some()
@@ -80,6 +88,11 @@ impl Answers {
     /// An answer that was given for something like this question, and for no other.
     pub(crate) fn misspelt(&self, question: &str) -> Option<&str> {
         suggest::nearest(question, self.0.given.keys().map(String::as_str)).filter(|given| *given != question)
+    }
+
+    /// Whether no question at all can be answered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.given.is_empty() && self.0.terminal.is_none()
     }
 
     /// Whether there is a person to ask.
@@ -93,7 +106,7 @@ impl Answers {
         ClientCapabilities {
             roots: offered("roots/list"),
             sampling: offered("sampling/createMessage"),
-            elicitation: offered("elicitation/create"),
+            elicitation: offered("elicitation/create").or_else(|| self.0.later.then(Meta::new)),
             ..ClientCapabilities::default()
         }
     }

@@ -11,6 +11,7 @@ mod described;
 mod lsp;
 mod mcp;
 mod protocol;
+mod sign;
 mod tasks;
 
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub(crate) use protocol::Protocol;
 use sabir::transport::Direction;
 use sabir::{CallError, Cause, Ctx, Dialect, ErrorCode, ErrorObject, Limits, Peer, RawJson, Report, Router};
 use sabir_mcp::{McpConnectError, McpHeaders, McpSession};
+pub(crate) use sign::NOT_INITIALIZED;
+use sign::{Sign, sign};
 use tasks::CallOptions;
 
 use crate::detect::Watch;
@@ -42,9 +45,6 @@ const NAMED: usize = 10;
 /// What an MCP server may ask, by a word that names of tools and errors have for it.
 pub(crate) const QUESTIONS: [(&str, &str); 3] =
     [("sampling", "sampling/createMessage"), ("elicit", "elicitation/create"), ("roots", "roots/list")];
-
-/// The code of a language server that was not initialized.
-pub(crate) const NOT_INITIALIZED: i64 = -32002;
 
 /// Receives what a peer sends on its own, in the order in which it comes.
 pub(crate) trait Listener: Send + Sync + 'static {
@@ -549,31 +549,6 @@ pub(crate) async fn open_mcp(
         McpConnectError::Call(error) => error,
         other => CallError::Decode(other.to_string().into()),
     })
-}
-
-/// What an error says of the peer.
-enum Sign {
-    /// It does not know the method.
-    Unknown,
-    /// It is a language server that was not initialized.
-    Uninitialized,
-}
-
-fn sign(error: &CallError) -> Option<Sign> {
-    match error {
-        CallError::Error(error) if error.code.0 == NOT_INITIALIZED => Some(Sign::Uninitialized),
-        CallError::Error(error) if error.code == ErrorCode::METHOD_NOT_FOUND => Some(Sign::Unknown),
-        CallError::Error(error) if error.message.to_ascii_lowercase().contains("initializ") => {
-            Some(Sign::Unknown)
-        }
-        // What the SDK for Python answers to anything before `initialize`.
-        CallError::Error(error)
-            if error.code == ErrorCode::INVALID_PARAMS && error.message == "Invalid request parameters" =>
-        {
-            Some(Sign::Unknown)
-        }
-        _ => None,
-    }
 }
 
 /// Answers what the peer asks, and passes on what it says.

@@ -1,13 +1,18 @@
 //! Tasks of an MCP server. A call that becomes one is waited for, or handed out; later a task is found by its id.
 
+use std::time::Duration;
+
 use sabir::{CallError, ErrorCode, RawJson};
 use sabir_mcp::{McpCall, McpRevision, McpSession, McpTask, ProgressUpdate, Started, Task, TaskStatus};
 use serde_json::json;
 
 use super::answers::Answers;
 use super::{Answer, CallFailure, Form, OnProgress};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::values::Arguments;
+
+/// How often a server is asked at most.
+const POLL: Duration = Duration::from_millis(250);
 
 /// How a call is made.
 #[derive(Clone, Copy)]
@@ -46,7 +51,7 @@ pub(super) async fn call_tool(
             let result = RawJson::from_value(task.task()).map_err(Failure::usage)?;
             Ok(Answer { result, form: Form::Task })
         }
-        Started::Task(task) => wait(task, options).await,
+        Started::Task(task) => wait(session, task, options).await,
     }
 }
 
@@ -72,11 +77,19 @@ pub(super) async fn call_method(
 ) -> Result<Answer, CallFailure> {
     let whole = match args.split_first() {
         Some((id, rest)) if rest.is_empty() => match method {
-            "tasks/result" => return wait(session.task(id).await?, options).await,
+            "tasks/result" => return wait(session, session.task(id).await?, options).await,
             "tasks/update" if session.revision().is_modern() => {
                 let mut task = session.task(id).await?;
                 let result = RawJson::from_value(task.answer_now().await?).map_err(Failure::usage)?;
                 return Ok(Answer { result, form: Form::Json });
+            }
+            "tasks/update" => {
+                let revision = session.revision();
+                let reason = format!("the server speaks {revision}, which has no `tasks/update`");
+                let failure = Failure::new(Exit::Error, reason);
+                return Err(CallFailure::Failed(
+                    failure.hint("`tasks/result ID` waits for the task, and answers what it asks"),
+                ));
             }
             _ => Some(RawJson::from_value(&json!({"taskId": id})).map_err(Failure::usage)?),
         },
@@ -87,11 +100,15 @@ pub(super) async fn call_method(
 }
 
 /// Waits for the result of a task, shows how far it is, and answers what it asks.
-async fn wait(mut task: McpTask, options: CallOptions<'_>) -> Result<Answer, CallFailure> {
+async fn wait(
+    session: &McpSession,
+    mut task: McpTask,
+    options: CallOptions<'_>,
+) -> Result<Answer, CallFailure> {
     options.answers.set_task(Some(task.id()));
     let mut count = 0_u32;
     let mut shown = None;
-    let heard = |task: &Task| {
+    let mut heard = |task: &Task| {
         options.answers.set_task(Some(&task.task_id));
         let words = words(task);
         if let Some(progress) = options.progress
@@ -105,8 +122,25 @@ async fn wait(mut task: McpTask, options: CallOptions<'_>) -> Result<Answer, Cal
             }
         }
     };
+    // Such a server asks those who wait for the result, and takes a refusal for the end of the task.
+    while !session.revision().is_modern()
+        && options.answers.is_empty()
+        && !task.get().await?.status.is_final()
+    {
+        heard(task.task());
+        if task.task().status == TaskStatus::InputRequired {
+            let failure = Failure::new(Exit::Error, "the task wants an answer");
+            return Err(CallFailure::Failed(
+                failure.hint("give it with --answer elicitation/create=JSON, or on a terminal"),
+            ));
+        }
+        tokio::time::sleep(task.task().poll_interval_ms.map_or(POLL, Duration::from_millis).max(POLL)).await;
+    }
     let result = task.wait_raw(heard).await;
-    options.answers.set_task(None);
+    // Where the server says nothing of the task, it goes on.
+    if matches!(result, Ok(_) | Err(CallError::Error(_))) {
+        options.answers.set_task(None);
+    }
     Ok(Answer { result: result?, form: Form::Tool })
 }
 

@@ -124,13 +124,24 @@ impl Arguments {
 
     /// Whether a named argument is text that could also be of another type.
     pub(crate) fn need_types(&self) -> bool {
-        let needs = |arg: &Arg| match (&arg.name, &arg.value) {
-            (Some(_), Value::Loose(text)) => {
-                RawJson::new(text.as_str()).is_ok_and(|json| json.kind() != JsonKind::String)
+        self.text_like_json().is_some()
+    }
+
+    /// How an argument is written that went out as a string, and may have been meant otherwise.
+    pub(crate) fn as_json(&self) -> Option<String> {
+        let (name, text) = self.text_like_json()?;
+        let (typed, meant) = (word(&format!("{name}={text}")), word(&format!("{name}:={text}")));
+        Some(format!("{typed} is a string; if it is to be JSON, write {meant}"))
+    }
+
+    fn text_like_json(&self) -> Option<(&str, &str)> {
+        self.args.iter().find_map(|arg| match (&arg.name, &arg.value) {
+            (Some(name), Value::Loose(text)) => {
+                let json = RawJson::new(text.as_str()).ok()?;
+                (json.kind() != JsonKind::String).then_some((name.as_str(), text.as_str()))
             }
-            _ => false,
-        };
-        self.args.iter().any(needs)
+            _ => None,
+        })
     }
 
     /// The first argument, if it is by position, and what follows it.

@@ -31,6 +31,7 @@ impl Started {
     }
 
     /// A URL that is told.
+    #[allow(dead_code)] // Some test files choose it.
     pub(crate) fn url(&mut self, part: &str) -> String {
         let line = self.line(part);
         let url = line.split_whitespace().find(|word| word.contains("://")).unwrap();

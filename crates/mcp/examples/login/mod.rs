@@ -33,12 +33,16 @@ pub(crate) fn oauth(scenario: &str) -> Result<OAuth, Box<dyn std::error::Error>>
             let key = SigningKey::from_pem(&pem, algorithm.ok_or("no algorithm")?)?;
             OAuth::client_credentials(ClientCredentials::key(&context.client_id, key))
         }
-        "auth/client-credentials-basic" => OAuth::client_credentials(client),
+        // These do not say who knows the client: whoever the server names is trusted.
+        "auth/client-credentials-basic" => OAuth::client_credentials(client.any_issuer()),
         "auth/enterprise-managed-authorization" => {
             let id_token = context.idp_id_token;
             let user = move || std::future::ready(Ok(id_token.clone()));
             let own = ClientCredentials::public(context.idp_client_id);
-            OAuth::enterprise(IdentityProvider::new(context.idp_token_endpoint, own, user), client)
+            OAuth::enterprise(
+                IdentityProvider::new(context.idp_token_endpoint, own, user),
+                client.any_issuer(),
+            )
         }
         "auth/wif-jwt-bearer" => {
             let token = context.valid_jwt;

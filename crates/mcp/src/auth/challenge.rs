@@ -3,6 +3,8 @@
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
 
+use crate::error::shown;
+
 /// Bytes of one header that are looked at.
 const MOST_BYTES: usize = 16 * 1024;
 /// Challenges of one response, and parameters of one challenge.
@@ -26,6 +28,13 @@ impl Challenge {
     pub(crate) fn scopes(&self) -> Option<Vec<String>> {
         let scopes: Vec<String> = self.get("scope")?.split_ascii_whitespace().map(str::to_owned).collect();
         (!scopes.is_empty()).then_some(scopes)
+    }
+
+    /// Why the server refuses, in its own words: short, and safe to print.
+    #[cfg_attr(not(feature = "auth"), allow(dead_code))]
+    pub(crate) fn reason(&self) -> Option<String> {
+        let told = self.get("error_description").or_else(|| self.get("error"))?;
+        Some(sabir_proto::escape_controls(&shown(told)).into_owned())
     }
 }
 

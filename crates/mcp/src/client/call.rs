@@ -7,13 +7,14 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::time::Duration;
 
-use sabir::{CallEnd, CallError, JsonKind, RawJson, Side};
+use sabir::{CallEnd, CallError, ErrorCode, JsonKind, RawJson, Side};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::session::McpSession;
 use super::tasks::{self, McpTask};
+use crate::McpRevision;
 use crate::bounded::BoundedMap;
 use crate::error::{reason, shown};
 use crate::operation::{CALL_TOOL, Ending};
@@ -35,6 +36,8 @@ pub struct McpCall<R> {
     meta: Meta,
     timeout: Option<Duration>,
     progress: Option<Box<dyn FnMut(RawJson<'static>) + Send>>,
+    /// A tool that is a task alone is asked to be one, and waited for.
+    waits: bool,
     result: PhantomData<fn() -> R>,
 }
 
@@ -65,6 +68,7 @@ impl<R: DeserializeOwned> McpCall<R> {
             meta: session.meta().clone(),
             timeout: None,
             progress: None,
+            waits: false,
             result: PhantomData,
         }
     }
@@ -97,6 +101,11 @@ impl<R: DeserializeOwned> McpCall<R> {
         self
     }
 
+    pub(super) fn that_waits(mut self) -> Self {
+        self.waits = true;
+        self
+    }
+
     async fn run(self) -> Result<R, CallError> {
         let result = match self.session.observers() {
             [] => self.whole().await?,
@@ -121,7 +130,25 @@ impl<R: DeserializeOwned> McpCall<R> {
 
     /// With the wait for what the call has become.
     async fn whole(mut self) -> Result<RawJson<'static>, CallError> {
-        let (kind, result) = self.settle().await?;
+        let (kind, result) = match self.settle().await {
+            // In 2025-11-25 that is the answer of a tool that is a task alone: nothing was done yet.
+            Err(CallError::Error(error))
+                if self.waits
+                    && error.code == ErrorCode::METHOD_NOT_FOUND
+                    && self.session.revision() == McpRevision::V2025_11_25
+                    && self.session.callbacks().tasks
+                    && tasks::offers_tasks(&self.session) =>
+            {
+                self.ask_for_task()?;
+                let (kind, result) = self.settle().await?;
+                let task = result.get("task").map(RawJson::into_owned);
+                match task {
+                    Some(task) => return self.wait_for_task(&task).await,
+                    None => (kind, result),
+                }
+            }
+            settled => settled?,
+        };
         self.resolve(kind, result).await
     }
 

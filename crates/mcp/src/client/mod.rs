@@ -283,7 +283,6 @@ impl McpHeaders {
 }
 
 /// Why there is no session with a server.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum McpConnectError {
     /// There is no connection.
@@ -306,6 +305,13 @@ impl fmt::Display for McpConnectError {
                 write!(f, "the server speaks {}, which this client does not", found.escape_debug())
             }
         }
+    }
+}
+
+/// The same as [`Display`](fmt::Display): it is what a `main` that returns the error prints.
+impl fmt::Debug for McpConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

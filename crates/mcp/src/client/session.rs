@@ -112,7 +112,7 @@ impl McpSession {
     }
 
     /// Calls a tool. The arguments are a struct, a map or `()`. What the tool could not do is a result too, with
-    /// `is_error`.
+    /// `is_error`. A tool that runs as a task is waited for, if the client knows [tasks](McpClient::tasks).
     pub fn call<A: Serialize>(&self, tool: &str, arguments: A) -> McpCall<ToolResult> {
         let params = || {
             let mut params = Params::from([("name".into(), RawJson::from_value(tool)?)]);
@@ -122,7 +122,7 @@ impl McpSession {
             }
             Ok(params)
         };
-        McpCall::new(self, "tools/call", params())
+        McpCall::new(self, "tools/call", params()).that_waits()
     }
 
     /// Calls any method, with params that are JSON already, for a result as it comes. What the session says with each

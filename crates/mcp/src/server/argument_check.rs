@@ -35,6 +35,8 @@ mod validated {
     use sabir::RawJson;
     use serde_json::Value;
 
+    use super::super::accepted_values;
+
     /// Violations that are reported: arguments can have as many as they are long.
     const MOST_VIOLATIONS: usize = 8;
 
@@ -73,18 +75,25 @@ mod validated {
             if validator.is_valid(&arguments) {
                 return Ok(());
             }
+            let mut schema = None;
             let violations: Vec<_> = validator
                 .iter_errors(&arguments)
                 .take(MOST_VIOLATIONS)
                 .map(|error| {
                     let path = error.instance_path().to_string();
                     // Values are left out: they may be as large as the message.
-                    let reason = error.masked_with("the value").to_string();
+                    let listed =
+                        accepted_values::explained(schema.get_or_insert_with(|| self.parsed()), &error);
+                    let reason = listed.unwrap_or_else(|| error.masked_with("the value").to_string());
                     let text = if path.is_empty() { reason } else { format!("{path}: {reason}") };
                     crate::error::shown(&text).into_owned()
                 })
                 .collect();
             Err(violations.join("; "))
+        }
+
+        fn parsed(&self) -> Value {
+            self.schema.parse().unwrap_or_default()
         }
     }
 

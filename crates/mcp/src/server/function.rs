@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::argument_check::ArgumentCheck;
 use super::ctx::McpCtx;
 use super::output::{IntoContents, IntoPrompt, IntoToolResult};
-use crate::error::{McpResult, invalid, shown};
+use crate::error::{McpResult, shown, unfit};
 use crate::headers::ParamHeader;
 use crate::string_args;
 use crate::template::Pattern;
@@ -144,7 +144,7 @@ where
         mime_type: Option<&str>,
         variables: &BTreeMap<String, String>,
     ) -> Result<Running<Vec<Contents>>, ErrorObject> {
-        let variables = string_args::read(variables).map_err(invalid)?;
+        let variables = string_args::read(variables).map_err(unfit)?;
         Ok(contents((self.function)(ctx, variables), uri, mime_type))
     }
 }
@@ -189,7 +189,7 @@ where
         ctx: McpCtx,
         arguments: &BTreeMap<String, String>,
     ) -> Result<Running<PromptResult>, ErrorObject> {
-        let running = (self.function)(ctx, string_args::read(arguments).map_err(invalid)?);
+        let running = (self.function)(ctx, string_args::read(arguments).map_err(unfit)?);
         Ok(Box::pin(async move { Ok(running.await?.into_prompt()) }))
     }
 }

@@ -1,5 +1,7 @@
 //! A server: what it offers, and how that becomes a router that any transport can serve.
 
+#[cfg(feature = "validate")]
+mod accepted_values;
 mod argument_check;
 mod catalog;
 mod ctx;
@@ -238,6 +240,8 @@ impl McpServer {
     /// more.
     ///
     /// Arguments that do not match are reported to the model; from 2025-11-25 on as a result, before as an error.
+    ///
+    /// **A tool takes the place of an earlier one of the same name**, also of one from [`tools`](Self::tools): nothing is said.
     ///
     /// # Panics
     /// If the arguments are not an object, or the structured output is not one.

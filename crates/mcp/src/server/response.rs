@@ -104,7 +104,17 @@ impl ResponseBuilder {
         let failure = match failure {
             ToolError::Typed(result) => {
                 let core = match self {
-                    ResponseBuilder::Legacy(_) => None,
+                    // The experimental tasks of 2025-11-25 are the one other result that the legacy era has.
+                    ResponseBuilder::Legacy(_) if result.result_type == "task" => None,
+                    ResponseBuilder::Legacy(revision) => {
+                        let kind = &result.result_type;
+                        return Err(ErrorObject::because(
+                            ErrorCode::INTERNAL_ERROR,
+                            format_args!(
+                                "a result of the type `{kind}` cannot be told in {revision}: results have types from 2026-07-28 on"
+                            ),
+                        ));
+                    }
                     ResponseBuilder::Modern { core, .. } => Some(core),
                 };
                 return Ok(Answer::Typed { core, result });

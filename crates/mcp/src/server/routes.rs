@@ -21,7 +21,7 @@ use super::target_params::TargetParams;
 use super::{Core, McpCtx, extensions, tasks};
 use crate::McpRevision;
 use crate::bounded::BoundedMap;
-use crate::error::{ToolError, invalid, not_found, reason, shown, unknown_resource, unread};
+use crate::error::{ToolError, not_found, reason, shown, unfit, unknown_resource, unread};
 use crate::page::page;
 use crate::types::{
     Contents, Implementation, LogLevel, Meta, PromptResult, ServerCapabilities, TaskSupport, ToolResult,
@@ -235,7 +235,7 @@ fn unsubscribe(ctx: &McpCtx, params: Params<'_>) -> sabir::Result<Meta> {
 fn named<T>(all: &Named<T>, kind: &str, name: &str) -> sabir::Result<Arc<T>> {
     match all.get(name) {
         Some(entry) => Ok(entry),
-        None if all.is_offered() => Err(invalid(format_args!("there is no {kind} `{}`", shown(name)))),
+        None if all.is_offered() => Err(unfit(format_args!("there is no {kind} `{}`", shown(name)))),
         None => Err(not_found()),
     }
 }
@@ -264,7 +264,7 @@ fn call_tool(
     Ok(async move {
         let outcome = match running {
             Ok(running) => running.await,
-            Err(reason) if end.revision() < McpRevision::V2025_11_25 => return Err(invalid(reason)),
+            Err(reason) if end.revision() < McpRevision::V2025_11_25 => return Err(unfit(reason)),
             Err(reason) => Err(ToolError::Failed(format!("invalid arguments: {reason}"))),
         };
         let result = match outcome {
@@ -284,7 +284,7 @@ fn get_prompt(
     let entry = named(&ctx.core.catalog.lists().prompts, "prompt", &target.name)?;
     let BoundedMap(arguments): BoundedMap<String> = match &target.arguments {
         Some(arguments) => arguments.parse().map_err(|error| {
-            invalid(format_args!("the arguments of a prompt are strings: {}", reason(&error)))
+            unfit(format_args!("the arguments of a prompt are strings: {}", reason(&error)))
         })?,
         None => BoundedMap::default(),
     };
@@ -392,11 +392,11 @@ fn complete(
     let of = match of {
         Reference::Prompt { name } if lists.prompts.get(&name).is_some() => Completed::Prompt(name),
         Reference::Prompt { name } => {
-            return Err(invalid(format_args!("there is no prompt `{}`", shown(&name))));
+            return Err(unfit(format_args!("there is no prompt `{}`", shown(&name))));
         }
         Reference::Resource { uri } if lists.templates.get(&uri).is_some() => Completed::Template(uri),
         Reference::Resource { uri } => {
-            return Err(invalid(format_args!("there is no template `{}`", shown(&uri))));
+            return Err(unfit(format_args!("there is no template `{}`", shown(&uri))));
         }
     };
     let function = lists.completions.get(&(of, argument.name)).cloned();

@@ -31,6 +31,7 @@ mod fake_client;
 #[cfg(feature = "auth")]
 mod fake_issuer;
 mod recording;
+mod stable;
 
 pub use fake_client::FakeClient;
 #[cfg(feature = "auth")]

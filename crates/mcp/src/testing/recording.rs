@@ -9,6 +9,7 @@ use sabir_model::rules::{Checker, Finding, Profile, Severity};
 use sabir_proto::Line;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, duplex, split};
 
+use super::stable::{difference, stable};
 use crate::server::McpServer;
 
 /// Bytes that may be on their way.
@@ -52,8 +53,15 @@ impl Recording {
         }
     }
 
-    /// All of it, in the notation of `sabir`: `-->` to the server, `<--` to the client.
+    /// All of it, in the notation of `sabir`: `>` to the server, `<` to the client.
+    ///
+    /// What differs from run to run has placeholders: ids of tasks (`task-1`), states of requests (`state-1`), and when tasks were
+    /// created and changed.
     pub fn transcript(&self) -> String {
+        stable(&self.as_it_came())
+    }
+
+    fn as_it_came(&self) -> String {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -70,12 +78,17 @@ impl Recording {
         let want = std::fs::read_to_string(path).unwrap_or_else(|error| {
             panic!("{}: {error}; run the test with UPDATE=1 to write it", path.display())
         });
-        assert_eq!(came, want, "{} has another transcript; UPDATE=1 writes this one", path.display());
+        let place = path.display();
+        assert!(
+            came == want,
+            "{place} has another transcript; UPDATE=1 writes this one\n{}",
+            difference(&want, &came)
+        );
     }
 
-    /// What `sabir check --profile mcp` finds wrong with it.
+    /// What `sabir check --profile mcp` finds wrong with it: by the same rules, and by the schemas that the server lists.
     pub fn findings(&self) -> Vec<Finding> {
-        let transcript = self.transcript();
+        let transcript = self.as_it_came();
         let mut checker = Checker::new(Profile::Mcp(None));
         let mut found = Vec::new();
         if let Ok(mut reader) = Reader::new(transcript.as_bytes()) {

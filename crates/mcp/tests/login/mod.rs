@@ -63,7 +63,11 @@ pub(crate) fn answer(
 pub(crate) fn mcp(asked: &Asked) -> Reply {
     let head = asked.head.to_ascii_lowercase();
     if !head.contains("authorization: bearer the-access-token") {
-        return (401, "WWW-Authenticate: Bearer scope=\"a\"\r\n".to_owned(), String::new());
+        let told = match head.contains("authorization: ") {
+            true => ", error=\"invalid_token\", error_description=\"the token is not for this server\"",
+            false => "",
+        };
+        return (401, format!("WWW-Authenticate: Bearer scope=\"a\"{told}\r\n"), String::new());
     }
     let message: Value = serde_json::from_str(&asked.body).unwrap();
     let result = match message["method"].as_str().unwrap() {

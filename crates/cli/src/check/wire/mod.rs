@@ -5,6 +5,7 @@ mod posts;
 mod socket;
 mod sse;
 mod stream;
+mod text;
 
 use std::io;
 

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
@@ -12,10 +13,12 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use sabir::sse::{Event, Parser};
 use sabir::transport::{self, FirstBytes, HttpFailure, RawStreams, Received, Step, Transport, Url};
-use sabir::{DeliveryFailure, LENIENT, Limits, McpRevision, Undelivered};
-use sabir_proto::{Incoming as Decoded, Message, RawJson, decode};
+use sabir::{Authorizer as _, DeliveryFailure, McpRevision, Undelivered, Verdict};
+use sabir_proto::RawJson;
 
+use super::text::{is_message, method_of, name_of, requests, responses};
 use super::{Got, WireTarget};
+use crate::auth::StoredLogin;
 use crate::peer::PeerOptions;
 use crate::print::Printer;
 use crate::trace;
@@ -33,6 +36,9 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const REFUSAL: usize = 256 << 10;
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How often one request is sent: with a token, with a renewed one, with a proof that the server can take.
+const LOGINS: u32 = 4;
+
 /// How often in a row a stream is resumed that brings nothing new.
 const ATTEMPTS: u32 = 5;
 /// How long to wait before that, unless the server says.
@@ -41,6 +47,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Post {
     pub(super) url: Url,
     web: Web,
+    /// The tokens of an earlier login, unless the user gives credentials.
+    login: Option<Arc<StoredLogin>>,
     /// MCP 2026-07-28, which wants headers that say what is in the body.
     stateless: bool,
     /// The session that was opened here, and so is ended here.
@@ -90,13 +98,15 @@ impl Post {
         let PeerOptions { web, max_size, .. } = &target.peer;
         web.trust(to_host(url)).into_streams().await?;
         let post = Post::new(url.clone(), web.clone(), *max_size, target.printer.clone());
-        Ok(Post { stateless: target.is_stateless(), ..post })
+        let login = target.peer.login().map(Arc::new);
+        Ok(Post { stateless: target.is_stateless(), login, ..post })
     }
 
     fn new(url: Url, web: Web, max_size: usize, printer: Option<Printer>) -> Post {
         Post {
             url,
             web,
+            login: None,
             stateless: false,
             session: None,
             version: None,
@@ -117,7 +127,7 @@ impl Post {
     pub(super) fn fork(&self) -> Post {
         let post = Post::new(self.url.clone(), self.web.clone(), self.max_size, self.printer.clone());
         let (session, version) = (self.session.clone(), self.version.clone());
-        Post { stateless: self.stateless, session, version, ..post }
+        Post { stateless: self.stateless, login: self.login.clone(), session, version, ..post }
     }
 
     /// Goes on in the session that a fork has opened.
@@ -352,13 +362,45 @@ impl Post {
         Undelivered::new(failure, format!("the answer from {} {what}", self.url))
     }
 
-    /// Sends a request, after the event with the id `last` if it resumes a stream. The first bytes of the answer come
-    /// with it, also if there is none.
+    /// Sends a request, after the event with the id `last` if it resumes a stream; again if the server wants another token
+    /// and there is one. The first bytes of the answer come with it, also if there is none.
     pub(super) async fn exchange(
         &self,
         method: Method,
         text: String,
         last: Option<&str>,
+    ) -> Result<(Response<Incoming>, Received), (Received, io::Error)> {
+        let mut authorization = HeaderMap::new();
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            authorization.clear();
+            let failed = |reason| (Received::default(), io::Error::other(reason));
+            if let Some(login) = &self.login {
+                let authorized = login.authorize(&method, self.url.as_str(), &mut authorization).await;
+                authorized.map_err(failed)?;
+            }
+            let sent = self.exchange_once(&method, text.clone(), last, &authorization).await?;
+            let (status, headers) = (sent.0.status(), sent.0.headers());
+            let verdict = match &self.login {
+                Some(login) if attempt < LOGINS => {
+                    // What it says if there is no token is said better by the status.
+                    login.answered(self.url.as_str(), &authorization, status, headers).await
+                }
+                _ => Ok(Verdict::Done),
+            };
+            if !matches!(verdict, Ok(Verdict::Again)) {
+                return Ok(sent);
+            }
+        }
+    }
+
+    async fn exchange_once(
+        &self,
+        method: &Method,
+        text: String,
+        last: Option<&str>,
+        authorization: &HeaderMap,
     ) -> Result<(Response<Incoming>, Received), (Received, io::Error)> {
         let failed = |error| (Received::default(), error);
         let RawStreams { read, write, .. } = streams(&self.url, &self.web).await.map_err(failed)?;
@@ -371,8 +413,9 @@ impl Post {
         if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
             headers.insert(LAST_EVENT, last);
         }
+        headers.extend(authorization.clone());
         let mut request = Request::new(Full::new(Bytes::from(text)));
-        *request.method_mut() = method;
+        *request.method_mut() = method.clone();
         *request.uri_mut() = self
             .url
             .path()
@@ -477,50 +520,6 @@ fn content_type(headers: &HeaderMap) -> String {
 
 pub(super) fn is_stream(headers: &HeaderMap) -> bool {
     content_type(headers) == "text/event-stream"
-}
-
-/// How many responses are in a message.
-fn responses(text: &[u8]) -> usize {
-    let is_response = |entry: &Result<Message<'_>, _>| matches!(entry, Ok(Message::Response(_)));
-    match decode(text, &LENIENT, &Limits::default()) {
-        Ok(Decoded::One(entry)) => usize::from(is_response(&entry)),
-        Ok(Decoded::Batch(entries)) => entries.iter().filter(|entry| is_response(entry)).count(),
-        Err(_) => 0,
-    }
-}
-
-/// How many responses a message asks for. One that is not valid gets one error.
-pub(super) fn requests(text: &str) -> usize {
-    match decode(text.as_bytes(), &LENIENT, &Limits::default()) {
-        Ok(Decoded::One(Ok(Message::Request(_)) | Err(_))) | Err(_) => 1,
-        Ok(Decoded::One(Ok(_))) => 0,
-        Ok(Decoded::Batch(entries)) => {
-            entries.iter().filter(|entry| matches!(entry, Ok(Message::Request(_)) | Err(_))).count()
-        }
-    }
-}
-
-/// Whether a body is a message, or a batch of some.
-fn is_message(text: &[u8]) -> bool {
-    match decode(text, &LENIENT, &Limits::default()) {
-        Ok(Decoded::One(entry)) => entry.is_ok(),
-        Ok(Decoded::Batch(entries)) => entries.iter().any(Result::is_ok),
-        Err(_) => false,
-    }
-}
-
-pub(super) fn method_of(text: &str) -> Option<String> {
-    RawJson::new(text).ok()?.get("method")?.parse().ok()
-}
-
-/// The tool, prompt or resource that a request of MCP is about.
-fn name_of(text: &str, method: &str) -> Option<String> {
-    let member = match method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        _ => return None,
-    };
-    RawJson::new(text).ok()?.get("params")?.get(member)?.parse().ok()
 }
 
 /// A whole body. The error is `None` if it is larger than the limit.

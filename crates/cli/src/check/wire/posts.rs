@@ -9,7 +9,8 @@ use sabir::transport::Url;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::post::{Events, Post, is_stream, method_of, requests};
+use super::post::{Events, Post, is_stream};
+use super::text::{method_of, requests};
 use super::{Got, WireTarget};
 
 /// How long the server may take to open its stream.

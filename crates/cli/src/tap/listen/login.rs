@@ -26,7 +26,8 @@ impl Login {
         }
         let stored = || StoredLogin::of(&url, listen.web.root());
         if !stored().is_there() {
-            auth::log_in_for(&Wanted { server: url.clone(), scopes: Vec::new() }, printer).await?;
+            auth::log_in_for(&Wanted { server: url.clone(), scopes: Vec::new(), refused: false }, printer)
+                .await?;
         }
         Ok(Login { stored: stored(), url })
     }

@@ -19,8 +19,17 @@ const ASSERTION_LIFE: u64 = 300;
 pub struct ClientCredentials {
     pub(crate) id: String,
     pub(crate) proof: Proof,
-    /// The authorization server that knows it. `None`: whichever the MCP server names.
-    pub(crate) issuer: Option<String>,
+    pub(crate) issuer: KnownAt,
+}
+
+/// Which authorization server knows a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum KnownAt {
+    /// Nobody has said.
+    Unsaid,
+    /// Whichever the MCP server names, secrets included.
+    Any,
+    Issuer(String),
 }
 
 #[derive(Clone)]
@@ -33,25 +42,48 @@ pub(crate) enum Proof {
 impl ClientCredentials {
     /// A client that has no secret.
     pub fn public(id: impl Into<String>) -> Self {
-        ClientCredentials { id: id.into(), proof: Proof::None, issuer: None }
+        ClientCredentials { id: id.into(), proof: Proof::None, issuer: KnownAt::Unsaid }
     }
 
-    /// A client with a secret.
+    /// A client with a secret. Say by [`issuer`](Self::issuer) who knows it: it is sent to nobody else, and without that to
+    /// nobody at all.
     pub fn secret(id: impl Into<String>, secret: impl Into<String>) -> Self {
-        ClientCredentials { id: id.into(), proof: Proof::Secret(secret.into(), None), issuer: None }
+        ClientCredentials {
+            id: id.into(),
+            proof: Proof::Secret(secret.into(), None),
+            issuer: KnownAt::Unsaid,
+        }
     }
 
-    /// A client that signs a token (`private_key_jwt`).
+    /// A client that signs a token (`private_key_jwt`). It does not need an [`issuer`](Self::issuer): the key stays here, and
+    /// each token names the one authorization server that may take it.
     pub fn key(id: impl Into<String>, key: SigningKey) -> Self {
-        ClientCredentials { id: id.into(), proof: Proof::Key(key), issuer: None }
+        ClientCredentials { id: id.into(), proof: Proof::Key(key), issuer: KnownAt::Unsaid }
     }
 
     /// The authorization server that knows this client. With another one there is no login: a secret is never sent to a
     /// server that the MCP server alone has chosen. Say it whenever you know it.
     #[must_use]
     pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
-        self.issuer = Some(issuer.into());
+        self.issuer = KnownAt::Issuer(issuer.into());
         self
+    }
+
+    /// Whichever authorization server the MCP server names gets to see the secret. Only for MCP servers that are trusted
+    /// with it.
+    #[must_use]
+    pub fn any_issuer(mut self) -> Self {
+        self.issuer = KnownAt::Any;
+        self
+    }
+
+    /// Whether this client may show itself to an authorization server that only the MCP server has named.
+    pub(crate) fn trusts_strangers(&self) -> bool {
+        match self.issuer {
+            KnownAt::Any => true,
+            KnownAt::Unsaid => !matches!(self.proof, Proof::Secret(..)),
+            KnownAt::Issuer(_) => false,
+        }
     }
 
     pub(crate) fn registered(registration: Registration) -> Self {
@@ -60,7 +92,7 @@ impl ClientCredentials {
             (Some(_), Some("none")) | (None, _) => Proof::None,
             (Some(secret), _) => Proof::Secret(secret, token_endpoint_auth_method),
         };
-        ClientCredentials { id: client_id, proof, issuer: None }
+        ClientCredentials { id: client_id, proof, issuer: KnownAt::Unsaid }
     }
 
     /// Adds what proves who it is to a request of a token: members of its form, or a header.

@@ -37,9 +37,10 @@ impl Attempt<'_> {
             }
             Grant::Enterprise(provider) => self.by_identity_provider(provider).await,
             Grant::Workload(token) => {
+                let client = self.client(None).await?;
                 let assertion = token().await.map_err(AuthError::new)?;
                 let form = vec![("grant_type", JWT_BEARER.to_owned()), ("assertion", assertion)];
-                self.ask(&self.client(None).await?, self.with_target(form)).await
+                self.ask(&client, self.with_target(form)).await
             }
         }
     }
@@ -171,6 +172,8 @@ impl Attempt<'_> {
 
     /// The company's identity provider vouches for the user, and the authorization server believes it.
     async fn by_identity_provider(&self, provider: &IdentityProvider) -> Result<Tokens, AuthError> {
+        // First: if the client is not known there, nobody needs to be asked.
+        let client = self.client(None).await?;
         let id_token = (provider.id_token)().await.map_err(AuthError::new)?;
         let mut exchange: Form = vec![
             ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange".to_owned()),
@@ -192,7 +195,7 @@ impl Attempt<'_> {
         let request = TokenRequest { endpoint, form: exchange, authorization, dpop: None, now: self.now };
         let vouched = request.send(&fetch).await?.access_token;
         let form = vec![("grant_type", JWT_BEARER.to_owned()), ("assertion", vouched)];
-        self.ask(&self.client(None).await?, form).await
+        self.ask(&client, form).await
     }
 
     /// Asks the token endpoint.

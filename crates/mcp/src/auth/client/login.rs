@@ -202,8 +202,12 @@ impl Login {
         };
         if let (Cause::Unauthorized, false) = (&wanted.cause, moved) {
             if lock(&self.state).untried > 0 {
-                let reason = format!("{} refuses the token that {issuer} has just issued", wanted.server);
-                return Err(AuthError::new(reason));
+                let told = wanted.challenge.as_ref().and_then(Challenge::reason);
+                let told = told.map_or_else(String::new, |told| format!(": {told}"));
+                return Err(AuthError::new(format!(
+                    "{} refuses the token that {issuer} has just issued{told}",
+                    wanted.server
+                )));
             }
             if let Some(tokens) = &tokens
                 && tokens.refresh_token.is_some()

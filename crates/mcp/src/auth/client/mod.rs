@@ -254,7 +254,7 @@ impl fmt::Debug for IdentityProvider {
 }
 
 /// Why there is no token. It never repeats a secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct AuthError {
     reason: String,
     code: Option<String>,
@@ -283,6 +283,13 @@ impl AuthError {
 impl fmt::Display for AuthError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)
+    }
+}
+
+/// The same as [`Display`](fmt::Display): it is what a `main` that returns the error prints.
+impl fmt::Debug for AuthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -3,6 +3,7 @@
 use sabir::Fetch;
 use serde_json::json;
 
+use super::credentials::KnownAt;
 use super::metadata::AuthorizationServer;
 use super::store::Registration;
 use super::token::post_json;
@@ -54,12 +55,15 @@ fn given_client(
 ) -> Result<Option<ClientCredentials>, AuthError> {
     let issuer = &server.issuer;
     if !config.clients.is_empty() {
-        let exact = config.clients.iter().find(|client| client.issuer.as_ref() == Some(issuer));
-        let any = || config.clients.iter().find(|client| client.issuer.is_none());
+        let known_at = KnownAt::Issuer(issuer.clone());
+        let exact = config.clients.iter().find(|client| client.issuer == known_at);
+        let any = || config.clients.iter().find(|client| client.trusts_strangers());
         return exact.or_else(any).cloned().map(Some).ok_or_else(|| {
-            AuthError::new(format!(
-                "the server names the authorization server {issuer}, and no client is given for that"
-            ))
+            let why = match config.clients.iter().any(|client| client.issuer == KnownAt::Unsaid) {
+                true => "its secret is not sent there: `.issuer(url)` says which one knows the client",
+                false => "no client is given for that",
+            };
+            AuthError::new(format!("the server names the authorization server {issuer}, and {why}"))
         });
     }
     if let Some(document) = &config.metadata_document

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::time::Duration;
 
-use sabir::{CallError, ErrorCode, ErrorObject, RawJson};
+use sabir::{CallError, DeliveryFailure, ErrorCode, ErrorObject, RawJson};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -19,6 +19,8 @@ const MOST_QUESTIONS: usize = 1024;
 /// How often a server is asked at most, and at least, whatever it says.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(20);
 const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
+/// How often in a row a server may not be reached: one that is started again is away for a moment.
+const MOST_FAILED_POLLS: u32 = 30;
 /// How often it is asked if it says nothing.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -102,7 +104,8 @@ impl<R: DeserializeOwned> McpCall<R> {
     }
 }
 
-fn offers_tasks(session: &McpSession) -> bool {
+/// Whether the server makes tasks of calls that ask for it.
+pub(super) fn offers_tasks(session: &McpSession) -> bool {
     let requests = session.capabilities().tasks.as_ref().and_then(|tasks| tasks.get("requests"));
     requests.is_some_and(|requests| requests["tools"]["call"].is_object())
 }
@@ -139,7 +142,8 @@ impl McpTask {
         Ok(())
     }
 
-    /// Waits for its result, and answers what it asks meanwhile. Dropping the future stops that; the task goes on.
+    /// Waits for its result, and answers what it asks meanwhile. Dropping the future stops that; the task goes on. Where
+    /// requests have connections of their own, as over HTTP, a server that is not there is asked again, thirty times at most.
     pub async fn wait(&mut self) -> Result<ToolResult, CallError> {
         self.wait_with(|_| {}).await
     }
@@ -173,8 +177,17 @@ impl McpTask {
         heard: &mut (dyn FnMut(&Task) + Send),
     ) -> Result<RawJson<'static>, CallError> {
         let mut answered = HashSet::new();
+        let mut failed = 0;
         loop {
-            let detailed = self.detailed().await?;
+            let detailed = match self.detailed().await {
+                Err(error) if is_away(&error) && failed < MOST_FAILED_POLLS => {
+                    failed += 1;
+                    tokio::time::sleep(self.interval()).await;
+                    continue;
+                }
+                detailed => detailed?,
+            };
+            failed = 0;
             heard(&self.task);
             let status = self.task.status;
             if !self.session.revision().is_modern() {
@@ -238,6 +251,18 @@ impl McpTask {
         let asked = self.task.poll_interval_ms.map_or(INTERVAL, Duration::from_millis);
         asked.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL)
     }
+}
+
+/// Whether nobody has answered a question that may be asked again: the server may be starting.
+fn is_away(error: &CallError) -> bool {
+    let CallError::Undelivered(lost) = error else { return false };
+    matches!(
+        lost.failure,
+        DeliveryFailure::Connect
+            | DeliveryFailure::Closed
+            | DeliveryFailure::Incomplete
+            | DeliveryFailure::RetryAfter(_)
+    ) || matches!(lost.status, Some(502..=504))
 }
 
 /// What came of a task, if it is over.

@@ -47,9 +47,12 @@ impl RedbTasks {
 
     /// The same with limits of its own.
     pub fn with_limits(path: impl AsRef<Path>, limits: TaskStoreLimits) -> io::Result<Self> {
-        make_private(path.as_ref())?;
-        let database = Database::create(path.as_ref()).map_err(io::Error::other)?;
-        let used = take_over(&database).map_err(io::Error::other)?;
+        let at = |error: &dyn std::error::Error| {
+            io::Error::other(format!("the tasks in {} cannot be opened: {error}", path.as_ref().display()))
+        };
+        make_private(path.as_ref()).map_err(|error| io::Error::new(error.kind(), at(&error)))?;
+        let database = Database::create(path.as_ref()).map_err(|error| at(&error))?;
+        let used = take_over(&database).map_err(|error| at(&error))?;
         let database = RwLock::new(Some(database));
         let path = path.as_ref().to_owned();
         Ok(RedbTasks(Arc::new(Shared { path, database, limits, used: Mutex::new(used) })))
