@@ -223,7 +223,7 @@ impl Core {
         }
         let stays_open = style.end == EndSignal::Response;
         if self.one_way && !stays_open {
-            let reason = "a subscription needs a connection that stays open: a WebSocket, a socket, a pipe, or a session";
+            let reason = "a subscription needs a connection that stays open: a WebSocket, a socket, a pipe, NATS, or a session";
             return Err(ErrorObject::because(ErrorCode::METHOD_NOT_FOUND, reason));
         }
         let (batch, origin) = (slot.batch, slot.origin);
