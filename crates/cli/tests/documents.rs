@@ -23,10 +23,32 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The session of docs/model.md, which `interop/picture_graph.mjs` records.
+fn recorded() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/everything.jrl")
+}
+
+/// The pictures on a page are those that the program draws of the same capture.
+#[test]
+fn the_pictures_are_those_of_the_session() {
+    let shell = Shell::new("pictures");
+    for what in ["sequence", "calls"] {
+        let run = shell.run(&format!("sabir graph '{}' --svg {what}", recorded().display()));
+        assert_eq!(run.exit, 0, "{}", run.stderr);
+        let path = root().join(format!("docs/images/graph-{what}.svg"));
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(path, run.stdout).unwrap();
+        } else {
+            assert_eq!(run.stdout, fs::read_to_string(&path).unwrap(), "{}", path.display());
+        }
+    }
+}
+
 /// A page with what its commands print now. Counts the commands.
 fn play(name: &str, text: &str, played: &mut usize) -> String {
     let shell = Shell::new(&format!("documents-{}", name.replace(['/', '.'], "-")));
     shell.run(&format!("printf '%s' '{SESSION}' > session.rpc"));
+    shell.run(&format!("cp '{}' .", recorded().display()));
     let mut parts = text.split("```console\n");
     let mut out = parts.next().unwrap().to_owned();
     for part in parts {

@@ -37,6 +37,45 @@ fn is_absent(text: &str, name: &str) -> bool {
         && memchr::memchr(b'\\', text).is_none()
 }
 
+/// Members that an [`Object`] has room for.
+const ROOM: usize = 12;
+
+/// The members of an object whose values are looked up one after the other: the text is gone through once.
+#[derive(Clone, Copy)]
+pub(crate) struct Object<'t> {
+    text: &'t str,
+    members: [(&'t str, &'t str); ROOM],
+    count: usize,
+    /// There are more members than there is room for, or names that are spelt with escapes.
+    is_partial: bool,
+}
+
+impl<'t> Object<'t> {
+    /// No members for any other kind of value.
+    pub(crate) fn of(text: &'t str) -> Self {
+        let mut object = Object { text, members: [("", ""); ROOM], count: 0, is_partial: false };
+        for (name, value) in Cursor::trusted(text).members() {
+            if name.is_escaped() || object.count == ROOM {
+                object.is_partial = true;
+                break;
+            }
+            object.members[object.count] = (name.inner(), value);
+            object.count += 1;
+        }
+        object
+    }
+
+    /// Of two members with the same name, the first counts.
+    pub(crate) fn get(&self, name: &str) -> Option<&'t str> {
+        let found = self.members[..self.count].iter().find(|(known, _)| *known == name);
+        match found {
+            Some((_, value)) => Some(value),
+            None if self.is_partial => member(self.text, &[name]),
+            None => None,
+        }
+    }
+}
+
 /// The elements of an array; nothing for any other kind.
 pub(crate) fn elements(text: &str) -> Elements<'_> {
     Cursor::trusted(text).elements()
@@ -69,6 +108,24 @@ pub(crate) fn string(text: &str) -> Option<Cow<'_, str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_has_what_a_search_finds() {
+        let many: Vec<_> = (0..2 * ROOM).map(|i| format!("\"n{i}\":{i}")).collect();
+        for text in [
+            r#"{"a":1,"a":2,"b":[{"c":1}],"":3}"#,
+            r#"{"a":1,"\u0062":2,"b":3}"#,
+            r#"{"\u0061":1,"a":2}"#,
+            &format!("{{{}}}", many.join(",")),
+            "[]",
+            "",
+        ] {
+            let object = Object::of(text);
+            for name in ["a", "b", "c", "", "n0", "n11", "n12", "n23", "n24"] {
+                assert_eq!(object.get(name), member(text, &[name]), "{name} in {text}");
+            }
+        }
+    }
 
     #[test]
     fn parts_are_found() {

@@ -91,11 +91,27 @@ fn every_syntax_says_the_same() {
         // What MCP says of a message, under names that nobody has chosen well.
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a b/../#%<\"\n","arguments":{"@id":"urn:x","n":9007199254740993}}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1e3,"total":"many"}}"#,
+        // Numbers that no double can hold.
+        r#"{"jsonrpc":"2.0","id":1e999,"method":"tools/call","params":{"name":"n","arguments":{"b":[-1E400],"a":1}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1e999}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":{"n":1e999}}}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///é\u0000"}}"#,
     ] {
         check_syntaxes(line.as_bytes());
     }
     check_syntaxes(b"");
+}
+
+/// Every reader of JSON can read the documents, and a number that no double can hold stays as it was sent.
+#[test]
+fn numbers_beyond_doubles_stay_as_they_are() {
+    let line = r#"{"jsonrpc":"2.0","id":1,"result":[1e999,-1E400,1e308]}"#;
+    let document = written(line.as_bytes(), Syntax::JsonLd);
+    serde_json::from_str::<serde_json::Value>(&document).unwrap();
+    for syntax in SYNTAXES {
+        let literals = objects(&written(line.as_bytes(), syntax), syntax);
+        assert!(literals.contains(&"[1e999,-1E400,1e+308]".to_owned()), "{syntax:?}: {literals:?}");
+    }
 }
 
 #[test]
@@ -158,16 +174,42 @@ fn captures_are_joined_by_their_trace() {
     assert!(triples(&text, Syntax::Turtle).len() > 20);
 }
 
+/// The names of the elements of a text, which has to be XML 1.0: read by a parser of others, that checks ends, attributes and
+/// entities, and without a character that no document may have.
+fn elements(xml: &str) -> Vec<String> {
+    use quick_xml::events::Event;
+    let is_legal =
+        |c: char| !matches!(c, '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}');
+    assert!(xml.chars().all(is_legal), "{xml}");
+    let mut reader = quick_xml::Reader::from_str(xml);
+    let mut names = Vec::new();
+    loop {
+        match reader.read_event().unwrap() {
+            Event::Start(start) | Event::Empty(start) => {
+                names.push(String::from_utf8(start.name().as_ref().to_vec()).unwrap());
+                for attribute in start.attributes() {
+                    attribute.unwrap().unescape_value().unwrap();
+                }
+            }
+            Event::Text(text) => drop(text.unescape().unwrap()),
+            Event::End(_) => {}
+            Event::Eof => return names,
+            event => panic!("{event:?}"),
+        }
+    }
+}
+
 /// What is drawn is XML without anything that a browser would run, whatever a peer called its tools.
 #[test]
 fn pictures_are_escaped() {
-    let hostile = r#"> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"</text><script>alert(1)</script>&\u0000"}}"#;
+    let hostile = r#"> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"</text><script>alert(1)</script>&\u0000\u0008\ufffe\ud800 \"'"}}"#;
     for capture in [hostile.as_bytes(), &fs::read(examples().join("mcp-session.jrl")).unwrap(), b""] {
         for what in [Picture::Sequence, Picture::Calls] {
             let svg = picture(&graph(capture), what, &Stop::default()).unwrap();
-            assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
-            assert!(!svg.contains("<script") && !svg.contains('\0'), "{svg}");
-            assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count(), "{svg}");
+            let names = elements(&svg);
+            assert_eq!(names.first().map(String::as_str), Some("svg"), "{svg}");
+            let drawn = ["svg", "title", "style", "defs", "marker", "path", "rect", "line", "text"];
+            assert!(names.iter().all(|name| drawn.contains(&name.as_str())), "{names:?}");
         }
     }
     let session = graph(&fs::read(examples().join("mcp-session.jrl")).unwrap());
@@ -368,5 +410,26 @@ fn hostile_captures_are_told_as_they_are() {
         assert!(came.contains(want), "{want} is not in {head}");
         let facts = facts(&came, Syntax::Turtle).len();
         assert_eq!(graph(capture).len(), facts, "{head}");
+    }
+}
+
+/// The same code means something else in each protocol.
+#[test]
+fn errors_are_of_the_class_that_their_protocol_has() {
+    for (profile, code, want) in [
+        ("lsp", -32002, "lspx:ServerNotInitialized , jrpc:ServerError"),
+        ("lsp", -32800, "lspx:RequestCancelled , jrpc:Error"),
+        ("a2a", -32002, "a2ax:TaskNotCancelable , jrpc:ServerError"),
+        ("jsonrpc", -32002, "jrpc:ServerError"),
+        ("lsp", -32601, "jrpc:MethodNotFound"),
+    ] {
+        let capture = format!(
+            "{{\"jrl\":1,\"profile\":\"{profile}\"}}\n{{\"n\":1,\"t\":0,\"d\":\"<\",\"msg\":{{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{{\"code\":{code},\"message\":\"m\"}}}}}}\n"
+        );
+        let text = written(capture.as_bytes(), Syntax::Turtle);
+        let classes: Vec<_> = want.split(" , ").map(|class| format!("a {class}")).collect();
+        let error = text.split("c:m2-error ").nth(2).unwrap();
+        assert!(error.starts_with(&classes.join(" ;\n  ")), "{profile} {code}: {error}");
+        check_syntaxes(capture.as_bytes());
     }
 }

@@ -44,6 +44,10 @@ pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> 
             if let Answer::Table(table) = &mut answer {
                 table::drop_empty(table, "capture");
             }
+            let cut = match &answer {
+                Answer::Table(table) if table.is_cut => Some(table.rows.len()),
+                _ => None,
+            };
             let mut out = printer.stream();
             match answer {
                 Answer::Truth(truth) => writeln!(out, "{truth}")?,
@@ -56,6 +60,12 @@ pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> 
                 Answer::Table(table) => table::text(&mut out, &table, &base, printer)?,
             }
             out.flush()?;
+            if let Some(rows) = cut {
+                printer.note(&format!(
+                    "only the first {rows} rows are shown, since an answer has up to two million cells and 256 MiB of text: \
+                     ask for less, or for the rest with OFFSET in SPARQL"
+                ));
+            }
         }
     }
     Ok(Exit::Ok)

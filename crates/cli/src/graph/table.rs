@@ -16,12 +16,14 @@ const DECIMALS: usize = 3;
 const WIDEST: usize = 60;
 
 /// Prefixes that are shown by their short names.
-const PREFIXES: [(&str, &str); 5] = [
+const PREFIXES: [(&str, &str); 7] = [
     ("http://json-rpc.org/ontology#", "jrpc:"),
     ("urn:sabir:ontology#", "rpcx:"),
     ("http://modelcontextprotocol.io/ontology#", "mcp:"),
     ("urn:sabir:ontology:mcp#", "mcpx:"),
     ("http://www.w3.org/ns/prov#", "prov:"),
+    ("urn:sabir:ontology:lsp#", "lspx:"),
+    ("urn:sabir:ontology:a2a#", "a2ax:"),
 ];
 
 /// Leaves out a column that has nothing in it: which capture a line is of is told where there are several.

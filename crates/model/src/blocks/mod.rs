@@ -251,6 +251,12 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
+/// The classes of errors in an ontology, by their codes.
+#[cfg(test)]
+pub(crate) fn error_codes(ontology: &str, namespaces: &[&str]) -> Vec<(i64, String)> {
+    Classes::read(ontology, namespaces).by_code.into_iter().collect()
+}
+
 /// SPARQL that adds the classes of messages and errors.
 fn types(classes: &Classes) -> String {
     let mut text = TYPES.trim_end().to_owned();

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use sabir_proto::utc_timestamp;
 
 /// A moment, in UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     /// Since 1970-01-01T00:00:00Z.
     since_1970: Duration,

@@ -40,6 +40,17 @@ pub(crate) fn canonical(value: &RawJson<'_>, out: &mut String) {
     }
 }
 
+/// Whether there is a number in it that no double can hold, such as `1e999`.
+pub(crate) fn is_beyond_doubles(value: &RawJson<'_>) -> bool {
+    let mut cursor = Cursor::new(value);
+    let mut numbers = std::iter::from_fn(|| cursor.token()).filter(|token| token.kind == TokenKind::Number);
+    // Without an exponent it takes more than 300 digits.
+    numbers.any(|number| {
+        let text = number.text();
+        (text.len() > 300 || text.contains(['e', 'E'])) && !text.parse::<f64>().is_ok_and(f64::is_finite)
+    })
+}
+
 /// The canonical spelling of a text that is JSON; one that is not stays as it is.
 #[cfg(feature = "schemas")]
 pub(crate) fn canonical_json(text: &str) -> String {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::capture::clock::Moment;
 use crate::capture::{Direction, Event, Header, Record, What};
 use crate::graph::calls::{Calls, Name};
+use crate::graph::error_classes::Above;
 use crate::graph::mcp::McpSession;
 use crate::graph::message_mapper::MessageMapper;
 use crate::graph::node::{Node, Value};
@@ -158,7 +159,8 @@ impl GraphMapper {
                 let session = known(sessions, part, record, *came, *has_too_many_things, &mut sink)?;
                 let Session { name, peers, calls, mcp, .. } = session;
                 let context = part.context(record, name);
-                MessageMapper { context, calls, traces, mcp, peers, budget, sink: &mut sink }
+                let above = part.header.profile.as_deref().and_then(Above::of);
+                MessageMapper { context, calls, traces, mcp, above, peers, budget, sink: &mut sink }
                     .message(bytes)?;
                 session.say_what_is_forgotten(&mut sink)
             }

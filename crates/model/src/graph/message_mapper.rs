@@ -11,6 +11,7 @@ use sabir_proto::{
 
 use crate::capture::Direction;
 use crate::graph::calls::{Answered, Calls, Chain, Name, Open};
+use crate::graph::error_classes::Above;
 use crate::graph::graph_mapper::{RecordContext, Sink, introduce_peers};
 use crate::graph::mcp::McpSession;
 use crate::graph::node::{Node, Value};
@@ -24,6 +25,8 @@ pub(crate) struct MessageMapper<'r, 'c, 's, E> {
     pub(crate) calls: &'c mut Calls,
     pub(crate) traces: &'c mut Traces,
     pub(crate) mcp: &'c mut McpSession,
+    /// The protocol that the capture names.
+    pub(crate) above: Option<Above>,
     /// Whether the two sides are described.
     pub(crate) peers: &'c mut bool,
     pub(crate) budget: &'c MemoryBudget,
@@ -220,6 +223,10 @@ impl<'r, E> MessageMapper<'r, '_, '_, E> {
             if let (property, Some(request)) = link {
                 node.link(property, &request);
             }
+            let subscription = self.mcp.subscription(params);
+            if let Some(listen) = subscription.and_then(|id| self.calls.find(asked, &id)) {
+                node.link(SUBSCRIBED_BY, &listen);
+            }
             node.add(HAS_PARAMETERS, Value::Json(params.as_borrowed()));
         }
         let more = self.mcp.notification(self.context, &mut node, name, notification);
@@ -251,13 +258,14 @@ impl<'r, E> MessageMapper<'r, '_, '_, E> {
             }
             None => {}
         }
-        let asked = match &answered {
-            Some(Answered::Now(open)) => open.asked.as_ref(),
+        let about = match &answered {
+            Some(Answered::Now(open)) => open.asked.as_ref().map(|asked| (open, asked)),
             _ => None,
         };
         let more =
-            asked.map(|asked| self.mcp.response(self.context, &mut node, name, asked, response, self.budget));
-        let error = response.outcome.as_ref().err().map(|error| error_node(self.context, name, error));
+            about.map(|about| self.mcp.response(self.context, &mut node, name, about, response, self.budget));
+        let above = if self.mcp.is_certain() { Some(Above::Mcp) } else { self.above };
+        let error = response.outcome.as_ref().err().map(|error| error_node(self.context, name, error, above));
         match (&response.outcome, &error) {
             (Ok(result), _) => node.add(HAS_RESULT, Value::Json(result.as_borrowed())),
             (Err(_), Some(error)) => node.link(HAS_ERROR, &error.name),
@@ -273,8 +281,13 @@ impl<'r, E> MessageMapper<'r, '_, '_, E> {
     }
 }
 
-/// An error of the class that its code stands for.
-fn error_node<'n>(context: RecordContext<'n>, name: Name, error: &'n ErrorObject<'_>) -> Node<'n> {
+/// An error of the classes that its code stands for, in JSON-RPC and in the protocol above.
+fn error_node<'n>(
+    context: RecordContext<'n>,
+    name: Name,
+    error: &'n ErrorObject<'_>,
+    above: Option<Above>,
+) -> Node<'n> {
     let class = match error.code {
         ErrorCode::PARSE_ERROR => PARSE_ERROR,
         ErrorCode::INVALID_REQUEST => INVALID_REQUEST,
@@ -285,6 +298,9 @@ fn error_node<'n>(context: RecordContext<'n>, name: Name, error: &'n ErrorObject
         _ => ERROR,
     };
     let mut node = Node::new(context.session, format!("{name}-error"), class);
+    if let Some((prefix, local)) = above.and_then(|above| above.error(error.code.0)) {
+        node.facts.insert(0, (TYPE, Value::Class(prefix, local)));
+    }
     node.integer(HAS_ERROR_CODE, error.code);
     node.text(HAS_ERROR_MESSAGE, &*error.message);
     if let Some(data) = &error.data {

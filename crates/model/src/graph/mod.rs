@@ -28,6 +28,7 @@ mod terms;
 
 // From records to nodes.
 mod calls;
+mod error_classes;
 mod graph_mapper;
 mod mcp;
 mod message_mapper;

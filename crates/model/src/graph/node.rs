@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use sabir_proto::RawJson;
 
-use crate::graph::terms::{DECIMAL, INTEGER, TYPE, Term};
+use crate::graph::terms::{DECIMAL, INTEGER, Prefix, TYPE, Term};
 
 /// One thing, and what is said of it.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct Node<'a> {
 pub(crate) enum Value<'a> {
     /// A class or an individual of the vocabulary.
     Term(Term),
+    /// A class of an error, by its prefix and its name: an ontology has it, and not the vocabulary.
+    Class(Prefix, &'static str),
     /// The name of another node of the capture.
     Node(Cow<'a, str>),
     Text(Cow<'a, str>),

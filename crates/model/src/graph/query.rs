@@ -44,6 +44,8 @@ pub enum Answer {
 pub struct Table {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<Option<Cell>>>,
+    /// There are more rows than can be kept: of two million cells, or 256 MiB of text.
+    pub is_cut: bool,
 }
 
 /// What stands in a cell.
@@ -73,7 +75,7 @@ pub enum QueryError {
     Evaluation(String),
     /// It was stopped before it was done.
     Stopped,
-    /// The answer has more cells, lines or text than can be kept.
+    /// A single row of the answer, or all lines of a graph, are more than can be kept.
     TooLarge,
 }
 
@@ -85,7 +87,7 @@ impl fmt::Display for QueryError {
             QueryError::Evaluation(why) => write!(f, "the query cannot be executed: {why}"),
             QueryError::Stopped => f.write_str("the query was stopped"),
             QueryError::TooLarge => {
-                write!(f, "the answer has more than {MOST_CELLS} cells or {} MiB", MOST_TEXT >> 20)
+                write!(f, "the answer has more than {MOST_CELLS} lines or {} MiB", MOST_TEXT >> 20)
             }
         }
     }
@@ -116,6 +118,11 @@ impl Stop {
     /// Ends every query that runs with this within moments, and later ones at once.
     pub fn stop(&self) {
         self.0.cancel();
+    }
+
+    /// Fails once it was stopped.
+    pub(crate) fn check(&self) -> Result<(), QueryError> {
+        if self.0.is_cancelled() { Err(QueryError::Stopped) } else { Ok(()) }
     }
 }
 
@@ -189,15 +196,21 @@ impl Graph {
             }
             QueryResults::Solutions(solutions) => {
                 let columns: Vec<_> = solutions.variables().iter().map(|v| v.as_str().to_owned()).collect();
-                let (mut rows, mut room) = (Vec::new(), Room::default());
+                let (mut rows, mut room, mut is_cut) = (Vec::new(), Room::default(), false);
                 for row in solutions {
                     let row = row.map_err(evaluation)?;
                     let cells: Vec<_> = row.values().iter().map(|term| term.as_ref().map(cell)).collect();
                     let text = cells.iter().flatten().map(|cell| cell.text().map_or(0, str::len)).sum();
-                    room.take(columns.len().max(1), text)?;
-                    rows.push(cells);
+                    match room.take(columns.len().max(1), text) {
+                        Ok(()) => rows.push(cells),
+                        Err(error) if rows.is_empty() => return Err(error),
+                        Err(_) => {
+                            is_cut = true;
+                            break;
+                        }
+                    }
                 }
-                Answer::Table(Table { columns, rows })
+                Answer::Table(Table { columns, rows, is_cut })
             }
         })
     }

@@ -11,7 +11,7 @@ use oxrdf::{Literal, NamedNode, Term as Rdf, TermRef};
 
 use crate::graph::canonical::canonical;
 use crate::graph::node::{Node, Value};
-use crate::graph::terms::{BOOLEAN, DATE_TIME, DECIMAL, DOUBLE, INTEGER, JSON, TERMS, Term};
+use crate::graph::terms::{BOOLEAN, DATE_TIME, DECIMAL, DOUBLE, INTEGER, JSON, TERMS, TYPE, Term};
 
 /// Facts that are allocated at a time: a vector that doubles would take half as much again.
 const CHUNK: usize = 1 << 18;
@@ -83,6 +83,7 @@ impl GraphBuilder {
             let property = u32::from(property.index);
             let object = match value {
                 Value::Term(term) => u32::from(term.index),
+                Value::Class(prefix, local) => self.terms.iri(&[prefix.iri(), *local].concat()),
                 Value::Node(name) => self.terms.number(NAME, name),
                 Value::Text(text) => self.terms.number(STRING, text),
                 Value::Typed(text, datatype) => self.terms.number(kind_of(*datatype), text),
@@ -128,7 +129,8 @@ impl Terms {
         &self.base
     }
 
-    fn text(&self, number: u32) -> &str {
+    /// The text of a term: of a name without the base.
+    pub(crate) fn text(&self, number: u32) -> &str {
         let at = number as usize;
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.texts[start as usize..self.ends[at] as usize]
@@ -213,6 +215,38 @@ impl Graph {
     /// Whether there is nothing at all.
     pub fn is_empty(&self) -> bool {
         self.by_subject.pairs.is_empty()
+    }
+
+    /// What a property of the vocabulary leads to: the first, if it is several things.
+    pub(crate) fn object(&self, subject: u32, property: Term) -> Option<u32> {
+        let pairs = self.by_subject.pairs(subject, Some(u32::from(property.index)), None);
+        pairs.first().map(|[_, object]| *object)
+    }
+
+    /// The same as text.
+    pub(crate) fn text_of(&self, subject: u32, property: Term) -> Option<&str> {
+        self.object(subject, property).map(|object| self.terms.text(object))
+    }
+
+    /// From where a property leads to this.
+    pub(crate) fn subjects(&self, property: Term, object: u32) -> impl Iterator<Item = u32> {
+        self.by_property.pairs(u32::from(property.index), Some(object), None).iter().map(|[_, s]| *s)
+    }
+
+    /// All that are of a class of the vocabulary.
+    pub(crate) fn all(&self, class: Term) -> impl Iterator<Item = u32> {
+        self.subjects(TYPE, u32::from(class.index))
+    }
+
+    /// Both ends of a property of the vocabulary, wherever it is.
+    pub(crate) fn ends(&self, property: Term) -> impl Iterator<Item = [u32; 2]> {
+        let pairs = self.by_property.pairs(u32::from(property.index), None, None);
+        pairs.iter().map(|[object, subject]| [*subject, *object])
+    }
+
+    pub(crate) fn is(&self, subject: u32, property: Term, object: Term) -> bool {
+        let [property, object] = [property, object].map(|term| u32::from(term.index));
+        !self.by_subject.pairs(subject, Some(property), Some(object)).is_empty()
     }
 }
 

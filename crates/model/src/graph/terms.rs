@@ -13,7 +13,9 @@ pub(crate) struct Term {
 /// A vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Prefix {
+    A2ax,
     Jrpc,
+    Lspx,
     Mcp,
     Mcpx,
     Prov,
@@ -23,12 +25,23 @@ pub(crate) enum Prefix {
 }
 
 impl Prefix {
-    pub(crate) const ALL: [Prefix; 7] =
-        [Prefix::Jrpc, Prefix::Mcp, Prefix::Mcpx, Prefix::Prov, Prefix::Rdf, Prefix::Rpcx, Prefix::Xsd];
+    pub(crate) const ALL: [Prefix; 9] = [
+        Prefix::A2ax,
+        Prefix::Jrpc,
+        Prefix::Lspx,
+        Prefix::Mcp,
+        Prefix::Mcpx,
+        Prefix::Prov,
+        Prefix::Rdf,
+        Prefix::Rpcx,
+        Prefix::Xsd,
+    ];
 
     pub(crate) fn label(self) -> &'static str {
         match self {
+            Prefix::A2ax => "a2ax",
             Prefix::Jrpc => "jrpc",
+            Prefix::Lspx => "lspx",
             Prefix::Mcp => "mcp",
             Prefix::Mcpx => "mcpx",
             Prefix::Prov => "prov",
@@ -40,6 +53,8 @@ impl Prefix {
 
     pub(crate) fn iri(self) -> &'static str {
         match self {
+            Prefix::A2ax => "urn:sabir:ontology:a2a#",
+            Prefix::Lspx => "urn:sabir:ontology:lsp#",
             Prefix::Jrpc => "http://json-rpc.org/ontology#",
             Prefix::Mcp => "http://modelcontextprotocol.io/ontology#",
             Prefix::Mcpx => "urn:sabir:ontology:mcp#",
@@ -136,7 +151,11 @@ terms! {
         DISCOVER_RESULT = "DiscoverResult", LISTEN_RESULT = "SubscriptionsListenResult",
         GET_TASK_RESULT = "GetTaskResult", GET_TASK_PAYLOAD_RESULT = "GetTaskPayloadResult",
         LIST_TASKS_RESULT = "ListTasksResult", CANCEL_TASK_RESULT = "CancelTaskResult",
-        CREATE_TASK_RESULT = "CreateTaskResult", INPUT_REQUIRED_RESULT = "InputRequiredResult";
+        CREATE_TASK_RESULT = "CreateTaskResult", INPUT_REQUIRED_RESULT = "InputRequiredResult",
+        UPDATE_TASK = "UpdateTaskRequest", TASK_NEWS = "TaskNotification", FINAL_OUTCOME = "finalOutcome",
+        TASK_FAILED = "TaskFailed", TASK_CANCELLED = "TaskCancelled", ENDED_BY = "endedBy", TOTAL_MS = "totalMs",
+        RESULT_OF = "resultOf", QUESTION = "Question", ASKS_FOR = "asksFor", QUESTION_KEY = "questionKey",
+        ASKED_IN = "askedIn", ANSWERED_IN = "answeredIn", SUBSCRIBED_BY = "subscribedBy";
 }
 
 #[cfg(all(test, feature = "schemas"))]

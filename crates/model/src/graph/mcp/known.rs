@@ -1,7 +1,6 @@
 //! What a session of MCP has shown of itself: tools, resources, prompts, tasks, and who takes part.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::BuildHasher;
+use std::collections::HashMap;
 
 use sabir_proto::RawJson;
 
@@ -16,10 +15,11 @@ use crate::rules::{MemoryBudget, Tool};
 
 /// Things of a session that are remembered. Those beyond it are still linked, but nothing more is said of them.
 const MOST: usize = 10_000;
-/// Answers that ask for input whose next request is waited for.
-const ROUNDS: usize = 1024;
 /// Characters of a description that are kept.
 const LONGEST: usize = 2000;
+/// Revisions of a session that are told, and the bytes of the name of one.
+const VERSIONS: usize = 8;
+const LONGEST_VERSION: usize = 64;
 /// Bytes of the name of a thing that is remembered.
 pub(super) const LONGEST_NAME: usize = 1024;
 
@@ -29,10 +29,10 @@ pub(super) struct Known {
     things: HashMap<(Kind, String), Thing>,
     /// How many of them there may be.
     most: usize,
-    rounds: VecDeque<(u64, Name)>,
-    hasher: foldhash::fast::RandomState,
     /// Which sides have said who they are.
     named: [bool; 2],
+    /// The revisions that were named.
+    versions: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -115,13 +115,7 @@ fn node_name(session: &str, word: &str, name: &str) -> String {
 
 impl Known {
     pub(super) fn new() -> Self {
-        Known {
-            things: HashMap::new(),
-            most: MOST,
-            rounds: VecDeque::new(),
-            hasher: foldhash::fast::RandomState::default(),
-            named: [false; 2],
-        }
+        Known { things: HashMap::new(), most: MOST, named: [false; 2], versions: Vec::new() }
     }
 
     /// How many things are remembered.
@@ -230,6 +224,22 @@ impl Known {
         Some(node)
     }
 
+    /// The session speaks this revision: by the answer to `initialize`, or since a request says so.
+    pub(super) fn version<'n>(
+        &mut self,
+        context: RecordContext<'n>,
+        version: &RawJson<'_>,
+    ) -> Option<Node<'n>> {
+        let version = string(version).filter(|version| version.len() <= LONGEST_VERSION)?;
+        if self.versions.contains(&version) || self.versions.len() >= VERSIONS {
+            return None;
+        }
+        self.versions.push(version.clone());
+        let mut node = Node::new(context.session, context.session, SESSION_CLASS);
+        node.text(HAS_PROTOCOL_VERSION, version);
+        Some(node)
+    }
+
     /// Why the arguments of a call do not match the tool's schema.
     pub(super) fn argument_fault(&self, tool: &str, arguments: &str) -> Option<String> {
         Some(self.tool(tool)?.arguments(arguments)?.what)
@@ -246,21 +256,6 @@ impl Known {
 
     fn tool(&self, name: &str) -> Option<&Tool> {
         self.things.get(&(Kind::Tool, name.to_owned()))?.tool.as_deref()
-    }
-
-    /// The answer to a request asks for input: the call goes on with a request that repeats this.
-    pub(super) fn expect_round(&mut self, state: &RawJson<'_>, request: Name) {
-        if self.rounds.len() >= ROUNDS {
-            self.rounds.pop_front();
-        }
-        self.rounds.push_back((self.hasher.hash_one(state.as_str()), request));
-    }
-
-    /// The request that one with this state goes on with.
-    pub(super) fn continued(&mut self, state: &RawJson<'_>) -> Option<Name> {
-        let hash = self.hasher.hash_one(state.as_str());
-        let at = self.rounds.iter().rposition(|(known, _)| *known == hash)?;
-        self.rounds.remove(at).map(|(_, request)| request)
     }
 }
 

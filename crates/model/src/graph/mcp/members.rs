@@ -50,7 +50,7 @@ fn members(class: Term) -> &'static [Member] {
         ],
         ELICIT_RESULT => &[("action", HAS_ACTION, Text)],
         ELICITATION_COMPLETE => &[("elicitationId", ELICITATION_ID, Text)],
-        TASK_STATUS | GET_TASK_RESULT | CANCEL_TASK_RESULT => {
+        TASK_STATUS | TASK_NEWS | GET_TASK_RESULT | CANCEL_TASK_RESULT => {
             &[("status", STATUS, Text), ("statusMessage", STATUS_MESSAGE, Text)]
         }
         _ => &[],

@@ -50,6 +50,7 @@ methods! {
     "subscriptions/listen" LISTEN -> LISTEN_RESULT, Some(ToServer);
     "tasks/get" GET_TASK -> GET_TASK_RESULT, None;
     "tasks/result" GET_TASK_PAYLOAD -> GET_TASK_PAYLOAD_RESULT, None;
+    "tasks/update" UPDATE_TASK -> EMPTY_RESULT, Some(ToServer);
     "tasks/list" LIST_TASKS -> LIST_TASKS_RESULT, None;
     "tasks/cancel" CANCEL_TASK -> CANCEL_TASK_RESULT, None;
     "notifications/initialized" INITIALIZED, Some(ToServer);
@@ -59,6 +60,7 @@ methods! {
     "notifications/tools/list_changed" TOOLS_CHANGED, Some(ToClient);
     "notifications/roots/list_changed" ROOTS_CHANGED, Some(ToServer);
     "notifications/tasks/status" TASK_STATUS, None;
+    "notifications/tasks" TASK_NEWS, Some(ToClient);
     "notifications/elicitation/complete" ELICITATION_COMPLETE, Some(ToClient);
     "notifications/subscriptions/acknowledged" ACKNOWLEDGED, Some(ToClient);
 }

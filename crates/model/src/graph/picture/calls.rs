@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::graph::picture::{Svg, number, rows, shortened, text, time};
+use crate::graph::picture::{Svg, for_each, milliseconds, shortened, time};
 use crate::graph::query::{QueryError, Stop};
 use crate::graph::store::Graph;
+use crate::graph::terms::*;
 
 /// Pairs of a caller and what it called that are drawn, and as many of what was called in the course of what.
 const MOST: usize = 60;
@@ -15,42 +16,6 @@ const BOX: usize = 230;
 const RIGHT: usize = 560;
 const WIDTH: usize = RIGHT + BOX + 240;
 
-/// Each side of each session by itself: names are looked up once for a side, and not for each message.
-const CALLS: &str = "
-SELECT ?caller ?method ?tool (COUNT(?r) AS ?calls) (SUM(?bad) AS ?failed) (SUM(?took) AS ?ms) (SUM(?answer) AS ?answers) {
-  ?r a jrpc:Request ; jrpc:hasMethod ?method .
-  OPTIONAL { ?r prov:wasAttributedTo ?caller }
-  OPTIONAL { ?r mcp:executesTool/mcp:hasName ?tool }
-  OPTIONAL { ?a rpcx:answers ?r FILTER NOT EXISTS { ?a rpcx:isRepeated true } OPTIONAL { ?a rpcx:durationMs ?duration } OPTIONAL { ?a mcpx:outcome ?outcome } OPTIONAL { ?a jrpc:hasError ?error } }
-  BIND (COALESCE(?duration, 0) AS ?took)
-  BIND (IF(BOUND(?duration), 1, 0) AS ?answer)
-  BIND (IF(BOUND(?error) || (BOUND(?outcome) && ?outcome = mcpx:ToolFailed), 1, 0) AS ?bad)
-}
-GROUP BY ?caller ?method ?tool
-ORDER BY DESC(?calls)
-LIMIT 200000";
-
-const DURING: &str = "
-SELECT ?by ?method ?tool ?innerBy ?innerMethod ?innerTool (COUNT(?inner) AS ?times) {
-  ?inner rpcx:calledDuring|mcpx:askedDuring ?outer ; jrpc:hasMethod ?innerMethod .
-  ?outer jrpc:hasMethod ?method .
-  OPTIONAL { ?outer prov:wasAttributedTo ?by }
-  OPTIONAL { ?inner prov:wasAttributedTo ?innerBy }
-  OPTIONAL { ?outer mcp:executesTool/mcp:hasName ?tool }
-  OPTIONAL { ?inner mcp:executesTool/mcp:hasName ?innerTool }
-}
-GROUP BY ?by ?method ?tool ?innerBy ?innerMethod ?innerTool
-ORDER BY DESC(?times)
-LIMIT 200000";
-
-const SIDES: &str = "
-SELECT ?side ?name ?otherName {
-  ?session prov:wasAssociatedWith ?side .
-  OPTIONAL { ?side mcp:hasName ?name }
-  OPTIONAL { ?session prov:wasAssociatedWith ?other . FILTER (?other != ?side) ?other mcp:hasName ?otherName }
-}
-LIMIT 200000";
-
 /// What is called: a method or a tool, and the name of whoever has it, as far as that was told.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Target {
@@ -58,28 +23,74 @@ struct Target {
     host: String,
 }
 
-/// The sides of all sessions by their IRIs: their names, and those of the other sides.
-struct Sides(HashMap<String, (String, String)>);
+/// The two sides of each session, by either.
+struct Sides<'g> {
+    graph: &'g Graph,
+    others: HashMap<u32, u32>,
+}
 
-impl Sides {
-    fn of(graph: &Graph, stop: &Stop) -> Result<Sides, QueryError> {
-        let named = rows(graph, SIDES, stop)?.rows;
-        Ok(Sides(named.iter().map(|row| (text(row, 0), (text(row, 1), text(row, 2)))).collect()))
+/// A request, or a question: who asks for it, its method, and the tool that it calls.
+type Asked = [Option<u32>; 3];
+
+impl<'g> Sides<'g> {
+    fn of(graph: &'g Graph, stop: &Stop) -> Result<Sides<'g>, QueryError> {
+        let mut others = HashMap::new();
+        let mut last: HashMap<u32, u32> = HashMap::new();
+        for_each(graph.ends(WAS_ASSOCIATED_WITH), stop, |[session, side]| {
+            if let Some(other) = last.insert(session, side).filter(|other| *other != side) {
+                others.insert(side, other);
+                others.insert(other, side);
+            }
+        })?;
+        Ok(Sides { graph, others })
     }
 
-    fn name(&self, side: &str) -> String {
-        match self.0.get(side) {
-            Some((name, _)) if !name.is_empty() => name.clone(),
-            _ if side.is_empty() => "somebody".to_owned(),
-            _ => side.rsplit('#').next().unwrap_or_default().to_owned(),
+    fn name(&self, side: Option<u32>) -> String {
+        let Some(side) = side else { return "somebody".to_owned() };
+        self.graph.text_of(side, HAS_NAME).unwrap_or_else(|| self.graph.terms.text(side)).to_owned()
+    }
+
+    fn asked(&self, request: u32) -> Asked {
+        let graph = self.graph;
+        let method = graph.object(request, HAS_METHOD).or_else(|| graph.object(request, ASKS_FOR));
+        let tool = graph.object(request, EXECUTES_TOOL);
+        [graph.object(request, WAS_ATTRIBUTED_TO), method, tool]
+    }
+
+    /// What is called, and the name of whoever has it.
+    fn target(&self, [caller, method, tool]: Asked) -> Target {
+        let name = |thing: u32| self.graph.text_of(thing, HAS_NAME);
+        let what = match tool.and_then(name) {
+            Some(tool) => format!("tool {tool}"),
+            None => method.map(|method| self.graph.terms.text(method)).unwrap_or_default().to_owned(),
+        };
+        let other = caller.and_then(|caller| self.others.get(&caller));
+        Target { what, host: other.and_then(|other| name(*other)).unwrap_or_default().to_owned() }
+    }
+}
+
+/// How one request ended: how many calls it is, how many of them failed, how long they took, and of how many that is known.
+fn ended(graph: &Graph, request: u32) -> [f64; 4] {
+    let mut answers = graph.subjects(ANSWERS, request);
+    let answer = answers.find(|answer| graph.object(*answer, IS_REPEATED).is_none());
+    let failed = |subject, property| {
+        [TOOL_FAILED, TASK_FAILED, REFUSED].iter().any(|outcome| graph.is(subject, property, *outcome))
+    };
+    let duration = |subject, property| milliseconds(graph.text_of(subject, property));
+    let mut ms = duration(request, TOTAL_MS);
+    let mut is_bad = failed(request, FINAL_OUTCOME);
+    if let Some(answer) = answer {
+        // What waits for the result of a task neither takes time nor fails by itself.
+        let is_wait = graph.object(answer, RESULT_OF).is_some() && graph.is(request, TYPE, GET_TASK_PAYLOAD);
+        if is_wait {
+            return [1.0, 0.0, 0.0, 0.0];
+        }
+        ms = ms.or_else(|| duration(answer, DURATION_MS));
+        if graph.object(request, FINAL_OUTCOME).is_none() {
+            is_bad = failed(answer, OUTCOME) || graph.object(answer, HAS_ERROR).is_some();
         }
     }
-
-    /// What this side has called.
-    fn target(&self, caller: &str, method: String, tool: &str) -> Target {
-        let what = if tool.is_empty() { method } else { format!("tool {tool}") };
-        Target { what, host: self.0.get(caller).map(|(_, other)| other.clone()).unwrap_or_default() }
-    }
+    [1.0, f64::from(u8::from(is_bad)), ms.unwrap_or(0.0), f64::from(u8::from(ms.is_some()))]
 }
 
 /// The keys with the largest numbers, those first.
@@ -91,15 +102,20 @@ fn largest<K: Ord>(all: BTreeMap<K, [f64; 4]>) -> Vec<(K, [f64; 4])> {
 
 pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
     let sides = Sides::of(graph, stop)?;
+    // Names are looked up once for a side, and not for each request.
+    let mut by_side: BTreeMap<Asked, [f64; 4]> = BTreeMap::new();
+    for_each(graph.all(REQUEST).chain(graph.all(QUESTION)), stop, |request| {
+        // A call that takes several requests is one, and how it ended is said of its first.
+        if graph.object(request, CONTINUES).is_none() {
+            let sums = by_side.entry(sides.asked(request)).or_default();
+            sums.iter_mut().zip(ended(graph, request)).for_each(|(sum, more)| *sum += more);
+        }
+    })?;
     // One line for each pair, whatever the number of sessions.
     let mut pairs: BTreeMap<(String, Target), [f64; 4]> = BTreeMap::new();
-    for row in &rows(graph, CALLS, stop)?.rows {
-        let caller = text(row, 0);
-        let target = sides.target(&caller, text(row, 1), &text(row, 2));
-        let pair = pairs.entry((sides.name(&caller), target)).or_default();
-        for (sum, column) in pair.iter_mut().zip(3..) {
-            *sum += number(row, column).unwrap_or(0.0);
-        }
+    for (asked, sums) in by_side {
+        let pair = pairs.entry((sides.name(asked[0]), sides.target(asked))).or_default();
+        pair.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);
     }
     let mut pairs = largest(pairs);
     let has_more = pairs.len() > MOST;
@@ -154,10 +170,12 @@ pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
         }
     }
     let mut during: BTreeMap<(Target, Target), [f64; 4]> = BTreeMap::new();
-    for row in &rows(graph, DURING, stop)?.rows {
-        let outer = sides.target(&text(row, 0), text(row, 1), &text(row, 2));
-        let inner = sides.target(&text(row, 3), text(row, 4), &text(row, 5));
-        during.entry((outer, inner)).or_default()[0] += number(row, 6).unwrap_or(0.0);
+    let mut by_side: BTreeMap<[Asked; 2], f64> = BTreeMap::new();
+    for_each(graph.ends(CALLED_DURING).chain(graph.ends(ASKED_DURING)), stop, |[inner, outer]| {
+        *by_side.entry([sides.asked(outer), sides.asked(inner)]).or_default() += 1.0;
+    })?;
+    for ([outer, inner], times) in by_side {
+        during.entry((sides.target(outer), sides.target(inner))).or_default()[0] += times;
     }
     for ((outer, inner), [times, ..]) in largest(during).into_iter().take(MOST) {
         let place = |target: Target| called.iter().position(|known| *known == target);

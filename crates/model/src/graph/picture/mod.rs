@@ -1,10 +1,11 @@
-//! Pictures of a session, as SVG: what was sent in its order, and who called what how often. Both are drawn from the answer
-//! to a query, and have a limit: a picture of a million messages shows nobody anything.
+//! Pictures of a session, as SVG: what was sent in its order, and who called what how often. Both have a limit: a picture of
+//! a million messages shows nobody anything. They look facts up by themselves: the query engine would keep a row for each
+//! message, to throw most of them away.
 
 mod calls;
 mod sequence;
 
-use crate::graph::query::{Answer, Cell, QueryError, Stop, Table};
+use crate::graph::query::{QueryError, Stop};
 use crate::graph::store::Graph;
 use crate::markup::xml;
 
@@ -94,31 +95,35 @@ impl Svg {
     }
 }
 
-fn rows(graph: &Graph, query: &str, stop: &Stop) -> Result<Table, QueryError> {
-    match graph.query(query, stop)? {
-        Answer::Table(table) => Ok(table),
-        _ => Ok(Table { columns: Vec::new(), rows: Vec::new() }),
-    }
-}
-
-/// A cell of a row as text; an empty one is an empty text.
-fn text(row: &[Option<Cell>], column: usize) -> String {
-    match row.get(column).and_then(Option::as_ref) {
-        Some(Cell::Truth(truth)) => truth.to_string(),
-        cell => cell.and_then(Cell::text).unwrap_or_default().to_owned(),
-    }
-}
-
-fn number(row: &[Option<Cell>], column: usize) -> Option<f64> {
-    text(row, column).parse().ok()
-}
-
 /// As much of a text as there is room for.
 fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
         None => text.to_owned(),
     }
+}
+
+/// Milliseconds, as a fact has them.
+fn milliseconds(text: Option<&str>) -> Option<f64> {
+    text?.parse().ok()
+}
+
+/// Facts that are looked at before it is asked whether to stop.
+const STEP: usize = 4096;
+
+/// Each item, unless the picture is stopped meanwhile.
+fn for_each<T>(
+    items: impl Iterator<Item = T>,
+    stop: &Stop,
+    mut each: impl FnMut(T),
+) -> Result<(), QueryError> {
+    for (at, item) in items.enumerate() {
+        if at % STEP == 0 {
+            stop.check()?;
+        }
+        each(item);
+    }
+    Ok(())
 }
 
 /// Milliseconds for people.

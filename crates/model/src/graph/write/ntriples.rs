@@ -22,6 +22,7 @@ pub(crate) fn node(out: &mut String, base: &str, node: &Node<'_>, graph: Option<
 fn value(out: &mut String, base: &str, value: &Value<'_>) {
     match value {
         Value::Term(object) => term(out, *object),
+        Value::Class(prefix, local) => out.extend(["<", prefix.iri(), local, ">"]),
         Value::Node(object) => name(out, base, object),
         Value::Text(text) => quoted(out, text),
         Value::Typed(text, datatype) => typed(out, text, *datatype, term),

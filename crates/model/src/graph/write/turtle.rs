@@ -37,6 +37,7 @@ pub(crate) fn node(out: &mut String, indent: &str, node: &Node<'_>) {
 fn value(out: &mut String, value: &Value<'_>) {
     match value {
         Value::Term(object) => term(out, *object),
+        Value::Class(prefix, local) => out.extend([prefix.label(), ":", local]),
         Value::Node(object) => out.extend(["c:", object]),
         Value::Text(text) => quoted(out, text),
         // Numbers as they are mean the same in Turtle.

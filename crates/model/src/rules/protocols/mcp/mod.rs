@@ -2,6 +2,7 @@
 
 mod headers;
 mod methods;
+mod params;
 mod progress;
 mod stateless;
 
@@ -10,8 +11,9 @@ use std::collections::HashMap;
 use sabir_proto::{Id, JsonKind, McpRevision as Revision, Notification, RawJson, Request, Response};
 
 use self::methods::{From, Method, Needs, known};
+use self::params::Params;
 use self::progress::Tokens;
-use crate::json_path::{elements, kind, member, text_at};
+use crate::json_path::{Object, elements, kind, member, string, text_at};
 use crate::rules::engine::calls::{Call, Mark, Side};
 use crate::rules::engine::finding::{Finding, Report, quoted};
 use crate::rules::engine::session::CheckContext;
@@ -33,17 +35,41 @@ pub(crate) struct Mcp {
     /// The message that answered `initialize`, which is reported if nothing follows.
     opened: Option<Finding>,
     initialized: u32,
-    client: Option<Box<str>>,
-    server: Option<Box<str>>,
+    client: Option<Capabilities>,
+    server: Option<Capabilities>,
     /// Whether the end of the list of tools was seen.
     listed: bool,
-    tools: HashMap<Box<str>, Tool>,
+    tools: HashMap<Box<str>, Tool, foldhash::fast::RandomState>,
     budget: MemoryBudget,
     tokens: Tokens,
     /// Requests that are open and want log messages, from 2026-07-28.
     logging: u32,
     /// Records are missing.
     gap: bool,
+}
+
+/// What a side has declared.
+struct Capabilities {
+    text: Box<str>,
+    /// Those that were asked for, and whether it has them: each message needs one.
+    seen: Vec<(&'static [&'static str], bool)>,
+}
+
+impl Capabilities {
+    /// What is too long is not kept.
+    fn declared(text: Option<&str>) -> Option<Self> {
+        let text = text.filter(|text| text.len() <= CAPABILITIES)?;
+        Some(Capabilities { text: text.into(), seen: Vec::new() })
+    }
+
+    fn has(&mut self, path: &'static [&'static str]) -> bool {
+        if let Some((_, has)) = self.seen.iter().find(|(seen, _)| std::ptr::eq(*seen, path)) {
+            return *has;
+        }
+        let has = member(&self.text, path).is_some_and(|value| !matches!(value, "false" | "null"));
+        self.seen.push((path, has));
+        has
+    }
 }
 
 /// How far the handshake is.
@@ -66,7 +92,7 @@ impl Mcp {
             client: None,
             server: None,
             listed: false,
-            tools: HashMap::new(),
+            tools: HashMap::default(),
             budget,
             tokens: Tokens::default(),
             logging: 0,
@@ -112,8 +138,8 @@ impl Mcp {
 
     /// The mark tells whether the request wants log messages.
     pub(crate) fn request(&mut self, context: &mut CheckContext<'_>, request: &Request<'_>) -> Mark {
-        let params = request.params.as_ref().map(RawJson::as_str);
-        self.learn(stateless::version(params));
+        let params = &Params::new(request.params.as_ref().map(RawJson::as_str));
+        self.learn(params.in_meta(stateless::VERSION).and_then(named));
         let id = request.id.text();
         if request.id.is_null() || request.id.is_fractional() {
             context.add(&MCP001, id, "the id of a request is a string or an integer");
@@ -128,20 +154,20 @@ impl Mcp {
         self.handshake(context, &request.method, params);
         self.call(context, &request.method, params);
         let tool = self.tool(context, &request.method, params);
-        if let Some(token) = member_of(params, &["_meta", "progressToken"]) {
+        if let Some(token) = params.in_meta("progressToken") {
             self.tokens.open(context, token, &request.id);
         }
         let mut logs = false;
         if self.revision().is_modern() {
             stateless::request(context, &request.method, params);
-            logs = member_of(params, &["_meta", "io.modelcontextprotocol/logLevel"]).is_some();
+            logs = params.in_meta("io.modelcontextprotocol/logLevel").is_some();
             self.logging += u32::from(logs);
         }
         Mark { set: logs, tool }
     }
 
     pub(crate) fn notification(&mut self, context: &mut CheckContext<'_>, notification: &Notification<'_>) {
-        let params = notification.params.as_ref().map(RawJson::as_str);
+        let params = &Params::new(notification.params.as_ref().map(RawJson::as_str));
         let method = &*notification.method;
         if !self.revision().is_modern() {
             self.early_notification(context, method);
@@ -178,17 +204,22 @@ impl Mcp {
                 if &*call.method == "initialize" {
                     self.has_answered(context, result);
                 }
-                if let Some(method) = known(&call.method) {
-                    needs(context, "result", Some(result.as_str()), method.result);
+                let method = known(&call.method);
+                let has_needs = method.is_some_and(|method| !method.result.is_empty());
+                // A result that nothing is asked of is not gone through.
+                let is_read = has_needs || call.mark.tool.is_some() || modern;
+                let members = &Object::of(if is_read { result.as_str() } else { "" });
+                if let Some(method) = method {
+                    needs(context, "result", Some(result.as_str()), |name| members.get(name), method.result);
                 }
                 if &*call.method == "tools/list" {
                     self.list(result);
                 }
                 if let Some(tool) = &call.mark.tool {
-                    self.content(context, tool, result.as_str());
+                    self.content(context, tool, result.as_str(), members);
                 }
                 if modern {
-                    stateless::result(context, result.as_str());
+                    stateless::result(context, result.as_str(), members);
                 }
             }
             Err(error) => {
@@ -222,15 +253,15 @@ impl Mcp {
     }
 
     /// What may be sent before the session is open.
-    fn handshake(&mut self, context: &mut CheckContext<'_>, method: &str, params: Option<&str>) {
+    fn handshake(&mut self, context: &mut CheckContext<'_>, method: &str, params: &Params<'_>) {
         if self.revision().is_modern() {
             return;
         }
         match (context.from, method) {
             (Side::Client, "initialize") => {
                 self.stage = self.stage.max(Stage::InitializeSent);
-                self.learn(member_of(params, &["protocolVersion"]).and_then(named));
-                self.client = declared(member_of(params, &["capabilities"]));
+                self.learn(params.get("protocolVersion").and_then(named));
+                self.client = Capabilities::declared(params.get("capabilities"));
             }
             (_, "ping") => {}
             (Side::Client, _) if self.stage == Stage::Nothing => {
@@ -258,7 +289,7 @@ impl Mcp {
     fn has_answered(&mut self, context: &mut CheckContext<'_>, result: &RawJson<'_>) {
         self.stage = self.stage.max(Stage::Answered);
         self.learn(member(result.as_str(), &["protocolVersion"]).and_then(named));
-        self.server = declared(member(result.as_str(), &["capabilities"]));
+        self.server = Capabilities::declared(member(result.as_str(), &["capabilities"]));
         // Written down now, told only if it stays true.
         let mut deferred = Report::default();
         let what = "`notifications/initialized` never follows this answer";
@@ -275,11 +306,11 @@ impl Mcp {
     }
 
     /// Direction, capability and shape of a request or notification.
-    fn call(&mut self, context: &mut CheckContext<'_>, name: &str, params: Option<&str>) {
-        if let Some(params) = params.filter(|params| kind(params) != JsonKind::Object) {
+    fn call(&mut self, context: &mut CheckContext<'_>, name: &str, params: &Params<'_>) {
+        if let Some(params) = params.text.filter(|params| kind(params) != JsonKind::Object) {
             context.add(&MCP009, params, "params are given by name in MCP: an object");
         }
-        if let Some(meta) = member_of(params, &["_meta"])
+        if let Some(meta) = params.meta
             && self.revision() >= Revision::V2025_06_18
         {
             stateless::meta_keys(context, meta);
@@ -300,20 +331,18 @@ impl Mcp {
             return;
         }
         self.capability(context, method, name);
-        if params.is_none_or(|params| kind(params) == JsonKind::Object) {
-            needs(context, "params", params, method.params);
+        if params.text.is_none_or(|params| kind(params) == JsonKind::Object) {
+            needs(context, "params", params.text, |name| params.get(name), method.params);
         }
     }
 
     fn capability(&mut self, context: &mut CheckContext<'_>, method: &Method, name: &str) {
         let Some((whose, path)) = method.capability else { return };
         let declared = match whose {
-            Side::Client => &self.client,
-            Side::Server => &self.server,
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
         };
-        let Some(declared) = declared else { return };
-        let found = member(declared, path).is_some_and(|value| !matches!(value, "false" | "null"));
-        if !found {
+        if declared.as_mut().is_some_and(|declared| !declared.has(path)) {
             let what = format!("the {} did not declare the capability `{}`", whose.name(), path.join("."));
             context.add(&MCP008, name, what);
         }
@@ -324,12 +353,12 @@ impl Mcp {
         &mut self,
         context: &mut CheckContext<'_>,
         method: &str,
-        params: Option<&str>,
+        params: &Params<'_>,
     ) -> Option<Box<str>> {
         if method != "tools/call" {
             return None;
         }
-        let name = text_at(params?, &["name"])?;
+        let name = string(params.get("name")?)?;
         let Some(tool) = self.tools.get(&*name) else {
             if self.listed {
                 let part = context.part(&["params", "name"]);
@@ -337,20 +366,20 @@ impl Mcp {
             }
             return None;
         };
-        let arguments = member_of(params, &["arguments"]);
+        let arguments = params.get("arguments");
         if let Some(mismatch) = tool.arguments(arguments.unwrap_or("{}")) {
-            let part = arguments.and(mismatch.part).or(params).unwrap_or(context.entry);
+            let part = arguments.and(mismatch.part).or(params.text).unwrap_or(context.entry);
             context.add(&MCP016, part, mismatch.what);
         }
         tool.has_output().then(|| (*name).into())
     }
 
     /// What a tool gives that says what it does.
-    fn content(&self, context: &mut CheckContext<'_>, tool: &str, result: &str) {
-        let failed = member(result, &["isError"]) == Some("true");
-        let complete = text_at(result, &["resultType"]).is_none_or(|kind| kind == "complete");
+    fn content(&self, context: &mut CheckContext<'_>, tool: &str, result: &str, members: &Object<'_>) {
+        let failed = members.get("isError") == Some("true");
+        let complete = members.get("resultType").and_then(string).is_none_or(|kind| kind == "complete");
         let Some(tool) = self.tools.get(tool).filter(|_| !failed && complete) else { return };
-        match member(result, &["structuredContent"]) {
+        match members.get("structuredContent") {
             None => {
                 let what = "the tool has an `outputSchema`, and there is no `structuredContent`";
                 context.add(&MCP017, result, what);
@@ -380,8 +409,8 @@ impl Mcp {
         self.listed = (self.listed || last) && all;
     }
 
-    fn cancelled(&mut self, context: &mut CheckContext<'_>, params: Option<&str>) {
-        let Some(text) = member_of(params, &["requestId"]) else { return };
+    fn cancelled(&mut self, context: &mut CheckContext<'_>, params: &Params<'_>) {
+        let Some(text) = params.get("requestId") else { return };
         let Some(id) = RawJson::new(text).ok().and_then(Id::from_json) else { return };
         let (line, from) = (context.line(), context.from);
         let modern = self.revision().is_modern();
@@ -419,27 +448,23 @@ impl Mcp {
 }
 
 fn named(text: &str) -> Option<Revision> {
-    Revision::parse(&crate::json_path::string(text)?)
-}
-
-/// Capabilities to keep.
-fn declared(text: Option<&str>) -> Option<Box<str>> {
-    text.filter(|text| text.len() <= CAPABILITIES).map(Box::from)
-}
-
-/// A member of params that may not be there.
-fn member_of<'t>(params: Option<&'t str>, path: &[&str]) -> Option<&'t str> {
-    member(params?, path)
+    Revision::parse(&string(text)?)
 }
 
 /// The members that a method wants. [`JsonKind::Null`] stands for any kind.
-fn needs(context: &mut CheckContext<'_>, whole: &str, value: Option<&str>, needs: &[Needs]) {
+fn needs<'t>(
+    context: &mut CheckContext<'_>,
+    whole: &str,
+    value: Option<&str>,
+    member: impl Fn(&str) -> Option<&'t str>,
+    needs: &[Needs],
+) {
     if needs.is_empty() {
         return;
     }
     let part = value.unwrap_or(context.entry);
     for (name, wanted) in needs {
-        match value.and_then(|value| member(value, &[name])) {
+        match member(name) {
             None => context.add(&MCP009, part, format!("`{whole}.{name}` is missing")),
             Some(found) if *wanted != JsonKind::Null && kind(found) != *wanted => {
                 let what = format!("`{whole}.{name}` must be of the kind {wanted}, found {}", kind(found));

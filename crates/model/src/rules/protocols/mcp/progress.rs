@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sabir_proto::{Id, RawJson};
 
-use crate::json_path::member;
+use super::params::Params;
 use crate::rules::engine::calls::Side;
 use crate::rules::engine::finding::quoted;
 use crate::rules::engine::session::CheckContext;
@@ -17,9 +17,9 @@ const LONGEST: usize = 256;
 
 #[derive(Default)]
 pub(crate) struct Tokens {
-    tokens: HashMap<(Side, Id<'static>), Token>,
+    tokens: HashMap<(Side, Id<'static>), Token, foldhash::fast::RandomState>,
     /// By which request a token is used, to end it.
-    requests: HashMap<(Side, Id<'static>), Id<'static>>,
+    requests: HashMap<(Side, Id<'static>), Id<'static>, foldhash::fast::RandomState>,
     forgot: bool,
 }
 
@@ -74,10 +74,8 @@ impl Tokens {
     }
 
     /// Progress is reported, to the side that asked.
-    pub(crate) fn progress(&mut self, context: &mut CheckContext<'_>, params: Option<&str>) {
-        let Some(params) = params else { return };
-        let Some((text, key)) = member(params, &["progressToken"]).and_then(|text| Some((text, id(text)?)))
-        else {
+    pub(crate) fn progress(&mut self, context: &mut CheckContext<'_>, params: &Params<'_>) {
+        let Some((text, key)) = params.get("progressToken").and_then(|text| Some((text, id(text)?))) else {
             return;
         };
         let Some(token) = self.tokens.get_mut(&(context.from.other(), key)) else {
@@ -95,8 +93,7 @@ impl Tokens {
             context.report.related(&MCP012, line, "the answer is here");
             return;
         }
-        let Some((part, now)) =
-            member(params, &["progress"]).and_then(|part| Some((part, part.parse().ok()?)))
+        let Some((part, now)) = params.get("progress").and_then(|part| Some((part, part.parse().ok()?)))
         else {
             return;
         };

@@ -1,9 +1,10 @@
 //! What the stateless revision, 2026-07-28, asks of each message, and the keys of `_meta`.
 
-use sabir_proto::{JsonKind, McpRevision as Revision};
+use sabir_proto::JsonKind;
 
 use super::headers;
-use crate::json_path::{kind, member, members, string, text_at};
+use super::params::Params;
+use crate::json_path::{Object, kind, members, string};
 use crate::rules::engine::calls::Side;
 use crate::rules::engine::finding::quoted;
 use crate::rules::engine::session::CheckContext;
@@ -24,12 +25,7 @@ const DEFINED: [&str; 8] = [
     "io.modelcontextprotocol/tasks",
 ];
 
-/// The revision that a request says it is of.
-pub(crate) fn version(params: Option<&str>) -> Option<Revision> {
-    Revision::parse(&text_at(params?, &["_meta", VERSION])?)
-}
-
-pub(crate) fn request(context: &mut CheckContext<'_>, method: &str, params: Option<&str>) {
+pub(super) fn request(context: &mut CheckContext<'_>, method: &str, params: &Params<'_>) {
     if context.from == Side::Server {
         context.add(
             &MCP020,
@@ -39,17 +35,16 @@ pub(crate) fn request(context: &mut CheckContext<'_>, method: &str, params: Opti
         return;
     }
     for key in [VERSION, CAPABILITIES] {
-        if params.and_then(|params| member(params, &["_meta", key])).is_none() {
-            let part =
-                params.and_then(|params| member(params, &["_meta"])).or(params).unwrap_or(context.entry);
+        if params.in_meta(key).is_none() {
+            let part = params.meta.or(params.text).unwrap_or(context.entry);
             context.add(&MCP018, part, format!("`_meta` has no `{key}`"));
         }
     }
-    headers::request(context, method, params);
+    headers::request(context, method, params.text);
 }
 
-pub(crate) fn result(context: &mut CheckContext<'_>, result: &str) {
-    match member(result, &["resultType"]) {
+pub(super) fn result(context: &mut CheckContext<'_>, result: &str, members: &Object<'_>) {
+    match members.get("resultType") {
         None => context.add(&MCP019, result, "the result has no `resultType`"),
         Some(found) => {
             let known = matches!(string(found).as_deref(), Some("complete" | "input_required" | "task"));
