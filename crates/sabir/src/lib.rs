@@ -165,7 +165,7 @@ pub use router::Router;
 pub use router::call::RouterCall;
 pub use router::layer::Next;
 pub use router::method::{Method, MethodName};
-pub use router::observe::{CallEnd, Observed, Side};
+pub use router::observe::{CallEnd, Observed, Side, WorkerEvent};
 pub use router::params::parse;
 #[cfg(feature = "tracing")]
 pub use router::propagate::Propagator;
