@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 
 from collector import attributes, collecting
 from nats_server import nats_server, worker
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from program import SABIR, demo, free_port, reachable, sabir
 from tap import check, run
 
@@ -360,6 +361,14 @@ async def prometheus_reads_the_metrics():
             assert line in text.splitlines(), f"{line}\n{text}"
         kind, text = await asyncio.to_thread(scrape, url, "application/openmetrics-text; version=1.0.0")
         assert kind.startswith("application/openmetrics-text") and text.endswith("# EOF\n"), (kind, text)
+        families = {family.name: family for family in text_string_to_metric_families(text)}
+        check(families["rpc_server_call_duration_seconds"].type, "histogram")
+        check(families["jsonrpc_notifications"].type, "counter")
+        [received] = [
+            sample.value for sample in families["jsonrpc_notifications"].samples
+            if sample.name == "jsonrpc_notifications_total" and sample.labels == {"direction": "received"}
+        ]
+        check(received, 1)
 
 
 async def strangers_neither_read_metrics_nor_shut_others_out():

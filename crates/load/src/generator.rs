@@ -18,6 +18,9 @@ const WINDOW: u64 = 1_000_000_000;
 /// Answers in such a window below which nothing is said of quantiles.
 const FEWEST: u64 = 20;
 
+/// Calls that were never sent are counted in groups of this part of those that are left: their waits differ little.
+const UNSENT_GROUP: u64 = 4096;
+
 /// A call to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
@@ -317,8 +320,7 @@ impl Generator {
                 self.tally.ok(call.call, call.segment, latency, now.saturating_sub(call.sent));
             }
             Outcome::Failed(class, what) => {
-                let latency = has_answer.then_some(latency);
-                self.tally.failed(call.call, call.segment, latency, *class, what, 1);
+                self.tally.failed(call.call, call.segment, latency, has_answer, *class, what);
             }
         }
     }
@@ -531,13 +533,16 @@ impl Generator {
             if unsent == 0 {
                 return;
             }
+            // Each has waited since it was due. In groups, so that millions take no time.
+            let together = u32::try_from(unsent.div_ceil(UNSENT_GROUP)).unwrap_or(u32::MAX);
             if self.schedule.segments[segment].measured {
                 let call = self.plan.order[(self.issued % self.plan.order.len() as u64) as usize];
                 let what = "it was due, and had no room until the end";
-                self.tally.failed(call, segment as u32, None, Class::Unsent, what, unsent);
-                self.counted += unsent;
+                let waited = end - due;
+                self.tally.failed_many(call, segment as u32, waited, Class::Unsent, what, together);
+                self.counted += u64::from(together);
             }
-            self.schedule.advance(unsent);
+            self.schedule.advance(u64::from(together));
         }
     }
 }

@@ -303,7 +303,7 @@ async fn posts(
                 Ok(io) => pipe = Some(Pipe::new(io)),
                 Err(error) => {
                     take(shared, index, &mut tickets).await;
-                    let failed = Outcome::Failed(Class::Transport, format!("cannot connect: {error}"));
+                    let failed = Outcome::Failed(Class::NotConnected, format!("cannot connect: {error}"));
                     shared.finish_all(&tickets, &failed);
                     continue;
                 }

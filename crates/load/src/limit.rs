@@ -31,7 +31,7 @@ enum Metric {
 /// What limits are compared with.
 #[derive(Debug, Clone, Copy)]
 pub struct Measure<'a> {
-    /// From when calls were due to their answers.
+    /// From when calls were due to their answers, or to when they failed.
     pub latency: &'a Times,
     /// Calls that were answered as wanted.
     pub ok: u64,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::limit::{Limit, Measure};
 use crate::plan::{Call, Plan};
 use crate::schedule::Segment;
 use crate::times::Times;
@@ -39,6 +40,10 @@ pub enum Class {
     RpcOther,
     /// There was no answer within the timeout.
     Timeout,
+    /// No worker of the service is there, and it did not run.
+    NoWorker,
+    /// There was no connection to send it on, and none could be opened.
+    NotConnected,
     /// The connection broke, or HTTP refused it.
     Transport,
     /// The server broke the protocol.
@@ -58,6 +63,8 @@ impl Class {
             Class::Rpc(_) => "rpc",
             Class::RpcOther => "rpc, other codes",
             Class::Timeout => "timeout",
+            Class::NoWorker => "no worker",
+            Class::NotConnected => "not connected",
             Class::Transport => "transport",
             Class::Protocol => "protocol",
             Class::Wrong => "wrong result",
@@ -159,6 +166,8 @@ pub struct Measured {
     pub errors: Vec<ErrorTally>,
     /// How long calls took that failed, as far as they were answered.
     pub error_latency: Times,
+    /// From when calls that failed were due to when they failed, with an answer or without: they took that long at least.
+    pub failed_after: Times,
     /// What happened over time, warm-up included.
     pub samples: Vec<Sample>,
     /// Calls that had to wait for room.
@@ -186,6 +195,16 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// What limits are compared with. Calls that failed count with the time after which they did, as in a second of
+    /// [`Plan::until`](crate::Plan::until): a server that is silent is not a fast one.
+    pub fn broken_by(&self, limit: &Limit) -> Option<String> {
+        let total = self.total();
+        let mut latency = total.latency;
+        latency.add(&self.failed_after);
+        let seconds = total.end.saturating_sub(total.start) as f64 / 1e9;
+        limit.broken_by(&Measure { latency: &latency, ok: total.ok, errors: total.errors, seconds })
+    }
+
     /// All steps as one.
     pub fn total(&self) -> StepTally {
         let mut total = StepTally { start: u64::MAX, ..StepTally::default() };
@@ -272,21 +291,36 @@ impl Tally {
         }
     }
 
-    /// `latency` is `None` if no answer came.
+    /// A call failed, so long after it was due.
     pub(crate) fn failed(
         &mut self,
         call: u32,
         segment: u32,
-        latency: Option<u64>,
+        after: u64,
+        has_answer: bool,
         class: Class,
         what: &str,
-        count: u64,
     ) {
+        if has_answer {
+            self.measured.error_latency.record(after);
+        }
+        self.failed_many(call, segment, after, class, what, 1);
+    }
+
+    /// The same for several, none of which has an answer.
+    pub(crate) fn failed_many(
+        &mut self,
+        call: u32,
+        segment: u32,
+        after: u64,
+        class: Class,
+        what: &str,
+        count: u32,
+    ) {
+        self.measured.failed_after.record_many(after, count);
+        let count = u64::from(count);
         self.measured.steps[segment as usize].errors += count;
         self.method(call).errors += count;
-        if let Some(latency) = latency {
-            self.measured.error_latency.record(latency);
-        }
         let errors = &mut self.measured.errors;
         // Codes are the server's choice, and may be many.
         let is_new = |class| !errors.iter().any(|error: &ErrorTally| error.class == class);

@@ -130,6 +130,10 @@ fn a_server_that_is_too_slow_leaves_calls_unsent_and_unanswered() {
     assert_eq!(count(Class::Unanswered), 10);
     assert!(total.ok.abs_diff(1100) <= 2, "{}", total.ok);
     assert_eq!(total.errors, 10_000 - total.ok);
+    // What was never sent has waited, too: of 10,000 calls due within ten seconds, nine in ten for more than half a second.
+    let broken = |limit: &str| measured.broken_by(&limit.parse().expect("a limit"));
+    assert!(broken("p50>4s").is_some() && broken("p50>6s").is_none(), "{:?}", broken("p50>0ms"));
+    assert!(broken("max>9900ms").is_some() && broken("max>11s").is_none(), "{:?}", broken("max>0ms"));
 }
 
 #[test]
@@ -144,6 +148,29 @@ fn a_call_that_takes_too_long_has_timed_out_once() {
     assert!(error.count.abs_diff(167) <= 5, "{}", error.count);
     // Its answer came all the same, and is not taken for a wrong one.
     assert_eq!((measured.late_answers, measured.strays), (error.count, 0));
+}
+
+/// Calls that were answered were answered at once. Those that were not have waited for half a second, and a limit of the
+/// whole run sees them as one of a second does.
+#[test]
+fn a_limit_of_the_run_counts_calls_that_failed() {
+    let stall = (4 * SECOND, 6 * SECOND);
+    let timeout = Duration::from_millis(500);
+    let (measured, _) = run(Plan { timeout, ..plan(open("100")) }, Server::new(MS, stall));
+    let quantile = measured.total().latency.quantile(0.5);
+    for (limit, is_broken) in [
+        ("p99>400ms", true),
+        ("p90>400ms", true),
+        ("p50>50ms", false),
+        ("max>499ms", true),
+        ("max>600ms", false),
+        ("errors>10%", true),
+        ("rate<90", true),
+        ("rate<70", false),
+    ] {
+        let was = measured.broken_by(&limit.parse().expect("a limit"));
+        assert_eq!(was.is_some(), is_broken, "{limit}: {was:?}, the median is {quantile}");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{HeaderName, HeaderValue};
 use sabir::transport::{RawStreams, Url};
-use sabir::{CallError, RawJson};
+use sabir::{CallError, DeliveryFailure, RawJson};
 use sabir_load::{Call, Class, Codec, Connect, Duplex, Lane, Outcome};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::timeout;
@@ -295,6 +295,14 @@ fn outcome(answered: Result<RawJson<'static>, CallError>, expected: Option<&str>
         },
         Err(CallError::Error(error)) => Outcome::Failed(Class::Rpc(error.code.0), error.message.into_owned()),
         Err(CallError::Decode(what)) => Outcome::Failed(Class::Protocol, what.to_string()),
+        Err(CallError::Undelivered(lost)) => {
+            let class = match lost.failure {
+                DeliveryFailure::NoWorker => Class::NoWorker,
+                DeliveryFailure::Connect => Class::NotConnected,
+                _ => Class::Transport,
+            };
+            Outcome::Failed(class, lost.to_string())
+        }
         Err(error) => Outcome::Failed(Class::Transport, error.to_string()),
     }
 }

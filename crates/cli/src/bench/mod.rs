@@ -22,7 +22,7 @@ use lanes::Opened;
 use plan::Plan;
 use report::{Report, Round};
 use sabir::RawJson;
-use sabir_load::{Class, Measure, Measured};
+use sabir_load::{Class, Measured};
 use trial::Trial;
 
 use crate::args::{BenchArgs, BenchCommand};
@@ -60,16 +60,13 @@ async fn measure(mut plan: Plan, printer: &Printer) -> Result<Exit, Failure> {
         interrupted = measured.1;
         let measured = measured.0;
         let total = measured.total();
-        let round = Round::new(&measured);
-        let measure =
-            Measure { latency: &total.latency, ok: total.ok, errors: total.errors, seconds: round.seconds };
         for limit in &plan.fail {
-            if let Some(was) = limit.broken_by(&measure) {
+            if let Some(was) = measured.broken_by(limit) {
                 let which = if plan.rounds > 1 { format!(" in round {number}") } else { String::new() };
                 broken.push(format!("{limit}{which}: {was}"));
             }
         }
-        report.rounds.push(round);
+        report.rounds.push(Round::new(&measured));
         if interrupted || measured.ended_by.is_some() {
             report.tell(&plan, printer)?;
             broken.iter().for_each(|broken| printer.failure(&Failure::new(Exit::Error, broken)));
@@ -160,6 +157,7 @@ fn all_failed(measured: &Measured) -> Failure {
     let exit = match error.class {
         Class::Rpc(_) | Class::RpcOther | Class::Wrong => Exit::Error,
         Class::Timeout | Class::Unanswered | Class::Unsent => Exit::Timeout,
+        Class::NoWorker | Class::NotConnected => Exit::Connect,
         Class::Transport | Class::Protocol => Exit::Protocol,
     };
     Failure::new(exit, format_args!("no call succeeded: {}: {}", error.class.name(), error.example))

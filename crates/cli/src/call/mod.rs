@@ -23,6 +23,7 @@ use report::{Named, Reporter};
 use sabir::{CallError, Cause, RawJson};
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument;
+use tracing::field::Empty;
 
 use crate::args::CallArgs;
 use crate::exit::{Exit, Failure};
@@ -42,8 +43,15 @@ const AFTER_PEER_ERROR: Duration = Duration::from_millis(500);
 pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failure> {
     let telemetry = telemetry::start("call", telemetry::Calls::OfSessions, &args.telemetry, None, printer)?;
     // What is asked before the call, such as what a server offers, is in the same trace.
-    let span = tracing::info_span!("sabir call");
-    let done = call(args, printer).instrument(span).await;
+    let span = tracing::info_span!(
+        "sabir call",
+        otel.status_code = Empty,
+        error.type = Empty,
+        process.exit.code = Empty,
+    );
+    let done = call(args, printer).instrument(span.clone()).await;
+    spans::ended(&span, &done);
+    drop(span);
     telemetry.finish(printer);
     done
 }
@@ -130,7 +138,10 @@ async fn in_time<T>(
             done = timeout_at(deadline, &mut work) => match done {
                 Ok(done) => return done,
                 Err(_) if plan.answers.is_asking() || plan.answers.was_heard() => deadline = Instant::now() + plan.peer.timeout,
-                Err(_) => return Err(plan.peer.timed_out(&reporter.watch)),
+                Err(_) => {
+                    telemetry::time_is_up();
+                    return Err(plan.peer.timed_out(&reporter.watch));
+                }
             },
         }
     }

@@ -1,9 +1,11 @@
-//! Spans of calls that are sent as texts, past any session: those of `--batch`, of `--raw` and of files.
+//! Spans of calls that are sent as texts, past any session: those of `--batch`, of `--raw` and of files. How the command
+//! ended, in the span around them.
 
 use sabir::internal::{ClientSpans, JsonRpcSpans};
 use sabir::{CallError, ErrorObject, JsonKind, RawJson};
 use tracing::Span;
 
+use crate::exit::{Exit, Failure};
 use crate::telemetry;
 
 /// Calls that may be open. What is sent beyond has no spans.
@@ -57,10 +59,28 @@ impl CallSpans {
 /// Those without an answer end with the command.
 impl Drop for CallSpans {
     fn drop(&mut self) {
+        let error = if telemetry::is_time_up() { CallError::TimedOut } else { CallError::Cancelled };
         for (_, method, span) in self.0.drain(..) {
-            JsonRpcSpans.end(&span, &method, Err(&CallError::Cancelled));
+            JsonRpcSpans.end(&span, &method, Err(&error));
         }
     }
+}
+
+/// Says in the span of the command how it has ended.
+pub(super) fn ended(span: &Span, done: &Result<Exit, Failure>) {
+    let exit = match done {
+        Ok(exit) => *exit,
+        Err(failure) => failure.exit,
+    };
+    span.record("process.exit.code", exit as i64);
+    let error_type = match exit {
+        Exit::Ok => return,
+        Exit::Timeout => "timeout",
+        Exit::Interrupted => "cancelled",
+        Exit::Error | Exit::Usage | Exit::Connect | Exit::Protocol => "_OTHER",
+    };
+    span.record("error.type", error_type);
+    span.record("otel.status_code", "ERROR");
 }
 
 fn messages<'a>(text: &'a RawJson<'_>) -> Vec<RawJson<'a>> {

@@ -90,7 +90,10 @@ pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failur
     };
     let record = page::record(&args)?;
     let mut recorder = recorder(&args, filter, header, record.as_deref(), &queue, printer)?;
-    recorder.calls = telemetry::started().map(|telemetry| Calls::new(telemetry, started));
+    recorder.calls = telemetry::started().map(|telemetry| {
+        let network = calls::network(listen.as_ref().map(|listen| &listen.target));
+        Calls::new(telemetry, started, network)
+    });
     let inject = (args.allow_send && listen.is_none()).then(|| Pipes::new(queue.clone()));
     let send = match (&inject, &mut listen) {
         (Some(inject), _) => Some(inject.sender()),

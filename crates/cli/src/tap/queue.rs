@@ -123,6 +123,8 @@ pub(super) enum What {
     Bytes(Stream, Vec<u8>, usize),
     /// A stream has ended.
     End(Stream),
+    /// Whom this stream goes to has not waited for its end.
+    GaveUp(Stream),
     /// Bytes are missing at the end.
     Gap,
     Event(u64, Event, String),
@@ -221,6 +223,17 @@ impl Queue {
         }
         let lost = state.lost_of(stream.connection, Some(stream));
         self.add(&mut state, ITEM, Item::new(self.ticket(), lost, What::End(stream)));
+        self.wake(state);
+    }
+
+    /// The client has not waited for the end of an answer, or for its beginning. Its end follows.
+    pub(super) fn gave_up(&self, stream: Stream) {
+        if !self.is_needed() || self.left() + ITEM > ROOM {
+            return;
+        }
+        let mut state = self.state();
+        let lost = state.lost_of(stream.connection, None);
+        self.add(&mut state, ITEM, Item::new(self.ticket(), lost, What::GaveUp(stream)));
         self.wake(state);
     }
 
@@ -337,7 +350,7 @@ impl Queue {
         let (size, buffer) = match item.what {
             What::Bytes(_, buffer, _) => (buffer.len(), Some(buffer)),
             What::Event(_, _, text) | What::Head(_, text, _) => (text.len(), None),
-            What::End(_) | What::Gap => (0, None),
+            What::End(_) | What::GaveUp(_) | What::Gap => (0, None),
         };
         let mut state = self.state();
         let left = self.left().saturating_sub(ITEM + size);
@@ -443,6 +456,7 @@ mod tests {
             let told = match &item.what {
                 What::Bytes(_, _, count) => format!("{lost}{count} bytes"),
                 What::End(_) => format!("{lost}end"),
+                What::GaveUp(_) => format!("{lost}given up"),
                 What::Gap => format!("{lost}closed"),
                 What::Event(_, event, text) => format!("{lost}{event:?} {text}"),
                 What::Head(_, text, _) => format!("{lost}head {text}"),

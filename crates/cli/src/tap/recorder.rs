@@ -107,6 +107,9 @@ impl Recorder {
             self.flush();
         }
         self.begin_now(None);
+        if let Some(calls) = &mut self.calls {
+            calls.finish(queue.now());
+        }
         let ends: Vec<_> = self.state.checker.iter_mut().flat_map(Checker::finish).collect();
         self.findings(ends);
         self.flush();
@@ -189,6 +192,11 @@ impl Recorder {
         match &item.what {
             What::Bytes(stream, bytes, count) => self.bytes(at, *stream, &bytes[..*count]),
             What::End(stream) => self.ended(at, *stream, 0),
+            What::GaveUp(stream) => {
+                if let Some(calls) = &mut self.calls {
+                    calls.gave_up(at, stream.exchange);
+                }
+            }
             What::Gap => {}
             What::Event(connection, Event::Close, text) => {
                 let text = self.closed(*connection, text);
@@ -196,6 +204,9 @@ impl Recorder {
             }
             What::Event(connection, event, text) => self.event(at, *connection, *event, text),
             What::Head(stream, text, true) => {
+                if let Some(calls) = self.calls.as_mut().filter(|_| text.starts_with("202 ")) {
+                    calls.accepted(stream.exchange);
+                }
                 self.state.encoder.exchange(stream.exchange, None);
                 self.event(at, stream.connection, Event::Http, text);
             }
@@ -232,6 +243,12 @@ impl Recorder {
         }
         // A body is a message once it has ended.
         self.state.heads.remove(&stream);
+        if stream.direction == Direction::ToClient
+            && matches!(stream.channel, Channel::Body | Channel::Events)
+            && let Some(calls) = &mut self.calls
+        {
+            calls.answered(at, stream);
+        }
     }
 
     /// How a connection has ended. Once one side of a WebSocket has said that it ends, and how, it does not matter which of
@@ -296,7 +313,7 @@ impl Recorder {
         };
         let redacted = self.redactor.message(text);
         if let Some(calls) = self.calls.as_mut().filter(|_| stream.channel != Channel::Stderr) {
-            calls.message(at, connection, direction, &redacted);
+            calls.message(at, stream, &redacted);
         }
         let exchange = matches!(stream.channel, Channel::Body | Channel::Events).then(|| Exchange {
             number: stream.exchange,
@@ -326,7 +343,7 @@ impl Recorder {
     fn event(&mut self, at: Duration, connection: u64, event: Event, text: &str) {
         let text = self.redactor.text(text);
         if let Some(calls) = &mut self.calls {
-            calls.event(connection, event);
+            calls.event(at, connection, event);
         }
         let entry = self.state.encoder.event(at, connection, event, &text);
         self.write(None);

@@ -43,9 +43,13 @@ pub(crate) enum Metric {
     ServerOperation,
     ClientOperation,
     ServerSession,
+    ClientSession,
     Inflight,
     Notifications,
     Connections,
+    Subscriptions,
+    SubscriptionsEnded,
+    SubscriptionItems,
     Invalid,
     Bytes,
     BenchErrors,
@@ -53,7 +57,7 @@ pub(crate) enum Metric {
     Lost,
 }
 
-pub(super) const DESCRIPTIONS: [Description; 13] = [
+pub(super) const DESCRIPTIONS: [Description; 17] = [
     Description {
         name: "rpc.server.call.duration",
         unit: "s",
@@ -85,6 +89,12 @@ pub(super) const DESCRIPTIONS: [Description; 13] = [
         kind: Kind::Histogram(&MCP_BOUNDS),
     },
     Description {
+        name: "mcp.client.session.duration",
+        unit: "s",
+        help: "How long sessions with MCP servers lasted.",
+        kind: Kind::Histogram(&MCP_BOUNDS),
+    },
+    Description {
         name: "jsonrpc.inflight_requests",
         unit: "{request}",
         help: "Calls without an answer yet.",
@@ -101,6 +111,24 @@ pub(super) const DESCRIPTIONS: [Description; 13] = [
         unit: "{connection}",
         help: "Open connections.",
         kind: Kind::Gauge,
+    },
+    Description {
+        name: "jsonrpc.subscriptions",
+        unit: "{subscription}",
+        help: "Open subscriptions of peers.",
+        kind: Kind::Gauge,
+    },
+    Description {
+        name: "jsonrpc.subscriptions_ended",
+        unit: "{subscription}",
+        help: "Subscriptions of peers that have ended.",
+        kind: Kind::Counter,
+    },
+    Description {
+        name: "jsonrpc.subscription_items",
+        unit: "{item}",
+        help: "Items of subscriptions that have ended, as far as they were sent, and those that were lost.",
+        kind: Kind::Counter,
     },
     Description {
         name: "jsonrpc.invalid_messages",

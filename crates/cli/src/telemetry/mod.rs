@@ -28,6 +28,7 @@ mod span;
 mod subscriber;
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -37,12 +38,13 @@ pub(crate) use filter::LogFilter;
 pub(crate) use known::KnownNames;
 use log::LogWriter;
 pub(crate) use metrics::{Labels, Metric, Metrics, OTHER};
+use observe::Speaks;
 pub(crate) use observe::{call_labels, mcp_labels};
 use queue::Queue;
 use sabir::internal::lock;
 use sabir::{Router, TraceContext};
 use sabir_mcp::{McpClient, McpServer};
-use session_spans::SessionSpans;
+use session_spans::{FindProtocol, SessionSpans};
 use settings::Settings;
 pub(crate) use span::{Attributes, Place, Span, SpanKind, Value};
 use subscriber::Collect;
@@ -57,6 +59,9 @@ const FLUSH: Duration = Duration::from_secs(2);
 
 /// `tracing` has one subscriber for the process, and so there is one of this.
 static STARTED: OnceLock<Started> = OnceLock::new();
+
+/// Whether the command's time is up. Calls that are dropped from then on have timed out: nobody cancels them.
+static TIME_IS_UP: AtomicBool = AtomicBool::new(false);
 
 /// Telemetry that somebody wants.
 pub(crate) struct Started {
@@ -220,6 +225,15 @@ impl Telemetry {
     }
 }
 
+/// The command's time is up, and what it still waits for is about to be dropped.
+pub(crate) fn time_is_up() {
+    TIME_IS_UP.store(true, Ordering::Relaxed);
+}
+
+pub(crate) fn is_time_up() -> bool {
+    TIME_IS_UP.load(Ordering::Relaxed)
+}
+
 /// What was started, if anything.
 pub(crate) fn started() -> Option<&'static Started> {
     STARTED.get()
@@ -229,7 +243,8 @@ pub(crate) fn started() -> Option<&'static Started> {
 /// measured by [`served_mcp`].
 pub(crate) fn served(router: Router, mcp: bool) -> Router {
     let Some(started) = started() else { return router };
-    let router = observe::router(router, Arc::clone(&started.metrics), mcp);
+    let served = if mcp { Speaks::ServedMcp } else { Speaks::Served };
+    let router = observe::router(router, Arc::clone(&started.metrics), served);
     match started.has_spans {
         true if mcp => router.propagate(started.collect.clone()),
         true => router.spans().propagate(started.collect.clone()),
@@ -250,9 +265,11 @@ pub(crate) fn session(
     protocol: impl Fn() -> Option<Protocol> + Send + Sync + 'static,
 ) -> Router {
     let Some(started) = started().filter(|started| started.calls == Calls::OfSessions) else { return router };
-    let router = observe::router(router, Arc::clone(&started.metrics), false);
+    let protocol: FindProtocol = Arc::new(protocol);
+    let speaks = Speaks::Session(Arc::clone(&protocol));
+    let router = observe::router(router, Arc::clone(&started.metrics), speaks);
     match started.has_spans {
-        true => router.client_spans(SessionSpans(Box::new(protocol))).propagate(started.collect.clone()),
+        true => router.client_spans(SessionSpans(protocol)).propagate(started.collect.clone()),
         false => router,
     }
 }

@@ -111,7 +111,7 @@ impl Carrier {
     /// What is passed on to it from a body.
     fn copy(&self, body: Incoming, stream: Stream, queue: &Arc<Queue>) -> Copied {
         let (to, queue) = (self.clone(), queue.clone());
-        Copied { body, stream, queue, flushed: to.flushes.count(), to, failed: None }
+        Copied { body, stream, queue, flushed: to.flushes.count(), to, failed: None, is_over: false }
     }
 }
 
@@ -209,12 +209,16 @@ impl Pair {
         let client = is_upgrade.then(|| hyper::upgrade::on(&mut request));
         let stream = Stream { connection, direction: Direction::ToServer, channel: Channel::Body, exchange };
         let head = (records && !is_upgrade).then(|| proxy.head(&request));
+        let answer = stream.answer(connection, Channel::Body);
+        let mut waiting = Waiting { queue: &proxy.queue, answer, is_over: false };
         let sent = self.send(request, stream, head, is_upgrade).await;
+        waiting.is_over = true;
         let (mut response, upstream) = match sent {
             Ok(sent) => sent,
             Err(error) => {
                 let text = format!("502 Bad Gateway {line}\ncannot reach the target: {error}");
-                proxy.queue.head(stream.answer(connection, Channel::Body), text, true);
+                proxy.queue.head(answer, text, true);
+                proxy.queue.end(answer);
                 let mut response =
                     Response::new(Either::Right(Full::from(format!("cannot reach the target: {error}\n"))));
                 *response.status_mut() = StatusCode::BAD_GATEWAY;
@@ -338,6 +342,24 @@ struct Copied {
     flushed: u64,
     /// Why there is no more of it, once all before is written.
     failed: Option<hyper::Error>,
+    /// All of it was passed on, or it broke.
+    is_over: bool,
+}
+
+/// A client that waits for an answer. Dropped before that has begun, it has gone away.
+struct Waiting<'q> {
+    queue: &'q Queue,
+    answer: Stream,
+    is_over: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.queue.gave_up(self.answer);
+            self.queue.end(self.answer);
+        }
+    }
 }
 
 impl Body for Copied {
@@ -352,9 +374,10 @@ impl Body for Copied {
             match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Err(error)) => {
                     self.to.is_reset.fetch_or(is_reset(&error), Ordering::Relaxed);
-                    self.failed = Some(error);
+                    (self.failed, self.is_over) = (Some(error), true);
                 }
                 frame => {
+                    self.is_over = frame.is_none();
                     if let Some(Ok(frame)) = &frame {
                         self.flushed = self.to.flushes.count();
                         if let Some(data) = frame.data_ref() {
@@ -386,6 +409,10 @@ fn is_reset(error: &hyper::Error) -> bool {
 /// However it ends.
 impl Drop for Copied {
     fn drop(&mut self) {
+        let is_whole = self.is_over || self.body.is_end_stream();
+        if self.stream.direction == Direction::ToClient && !is_whole {
+            self.queue.gave_up(self.stream);
+        }
         self.queue.end(self.stream);
     }
 }
