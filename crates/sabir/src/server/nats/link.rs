@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use crate::server::nats::deadlines::Deadlines;
 use crate::server::nats::dispatch::weight;
 use crate::server::nats::micro::Stats;
 use crate::server::nats::session::Item;
-use crate::transport::nats::parts::{Assembler, MOST_PARTS, split};
+use crate::transport::nats::parts::{Assembler, MOST_PARTS, PartError, split};
 use crate::transport::nats::wire::{self, Status};
 use crate::transport::nats::{Nats, trace};
 
@@ -57,12 +58,15 @@ pub(super) struct LinkParts {
     pub(super) message_bytes: usize,
     /// What all sessions of the worker may hold of messages that have come in part.
     pub(super) parts: Arc<MemoryBudget>,
+    /// Whether the worker only leaves its server.
+    pub(super) moves: Arc<AtomicBool>,
 }
 
 pub(super) struct WorkerLink {
     client: Client,
     nats: Nats,
     stats: Arc<Stats>,
+    moves: Arc<AtomicBool>,
     own_subject: Option<Subject>,
     inbox: mpsc::UnboundedReceiver<Item>,
     unanswered: HashMap<u64, Unanswered, RandomState>,
@@ -92,6 +96,7 @@ impl WorkerLink {
             client: parts.client,
             nats: parts.nats,
             stats: parts.stats,
+            moves: parts.moves,
             own_subject: parts.own_subject,
             inbox,
             unanswered: HashMap::default(),
@@ -173,7 +178,8 @@ impl WorkerLink {
         if let (SessionEnd::Stopped, Some(reply)) = (end, self.last_reply.clone())
             && (self.sticky || self.last_beat.is_some())
         {
-            self.say(reply, Status::Gone);
+            let status = if self.moves.load(Ordering::Relaxed) { Status::Moved } else { Status::Gone };
+            self.say(reply, status);
         }
         self.inbox.close();
         while let Ok(item) = self.inbox.try_recv() {
@@ -295,7 +301,11 @@ impl WorkerLink {
                     Ok(Some(text)) => Some(text),
                     Ok(None) => return None,
                     Err(error) => {
-                        let error = ErrorObject::because(ErrorCode::INVALID_REQUEST, error);
+                        let code = match error {
+                            PartError::TooLarge { .. } => ErrorCode::MESSAGE_TOO_LARGE,
+                            _ => ErrorCode::INVALID_REQUEST,
+                        };
+                        let error = ErrorObject::because(code, error);
                         self.refuse(message.reply?, &error);
                         return None;
                     }
