@@ -8,14 +8,13 @@ mod login;
 mod site;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, UNIX_EPOCH};
 
-use login::{answer, browser};
-use sabir_mcp::{McpClient, McpRevision, McpSession, OAuth};
+use login::{Time, answer, browser, granted, protected_site};
+use sabir_mcp::{ClientCredentials, McpClient, McpRevision, McpSession, OAuth};
 use serde_json::{Value, json};
-use site::{Asked, NOW, Reply, Site, missing, ok};
+use site::{Asked, Reply, Site, missing, ok};
 
 /// An authorization server that grants what it is asked for: the scopes are in the token.
 #[derive(Default)]
@@ -141,12 +140,11 @@ async fn a_new_login_is_widened_again() {
         false => at.answer("one", url, asked),
     })
     .await;
-    let time = Arc::new(AtomicU64::new(NOW));
-    let now = Arc::clone(&time);
-    let clock = move || UNIX_EPOCH + Duration::from_secs(now.load(Ordering::SeqCst));
-    let session = connect(&site, McpRevision::V2026_07_28, OAuth::browser(browser()).clock(clock)).await;
+    let time = Time::new();
+    let auth = OAuth::browser(browser()).clock(time.clock());
+    let session = connect(&site, McpRevision::V2026_07_28, auth).await;
     assert_eq!(call(&session, "one").await.as_deref(), Ok("done"));
-    time.store(NOW + 3600, Ordering::SeqCst);
+    time.pass(3600);
     authority.ends_logins.store(true, Ordering::SeqCst);
     assert_eq!(call(&session, "one").await.as_deref(), Ok("done"));
     assert_eq!(logins(&site), ["a", "a d", "a", "a d"]);
@@ -180,4 +178,34 @@ async fn a_login_at_another_authorization_server_is_widened_again() {
         (logins(&old), logins(&new)),
         (vec!["a".into(), "a d".into()], vec!["a".into(), "a d".into()])
     );
+}
+
+/// A refresh token is asked for where the authorization server has a scope for that, whatever the MCP server says.
+#[tokio::test]
+async fn a_refresh_token_is_asked_for_where_there_is_a_scope_for_it() {
+    for (listed, challenged, want) in [
+        (json!(["a", "offline_access"]), "a", "a offline_access"),
+        (json!(["a", "offline_access"]), "a offline_access", "a offline_access"),
+        (json!(["a"]), "a offline_access", "a"),
+        (Value::Null, "a offline_access", "a"),
+    ] {
+        let server = json!({"scopes_supported": listed});
+        let challenge = format!("WWW-Authenticate: Bearer scope=\"{challenged}\"\r\n");
+        let site = Site::start(move |url, asked| {
+            match asked.is("POST /mcp ") && !asked.head.contains("the-access-token") {
+                true => (401, challenge.clone(), String::new()),
+                false => answer(url, asked, &json!({"resource": {}, "server": server}), &granted),
+            }
+        })
+        .await;
+        connect(&site, McpRevision::V2026_07_28, OAuth::browser(browser())).await;
+        assert_eq!(logins(&site), [want], "{listed} {challenged}");
+    }
+    // A client that acts for itself needs no refresh token: it has its own credentials.
+    let change = json!({"resource": {}, "server": {"scopes_supported": ["a", "offline_access"]}});
+    let site = protected_site(change, granted).await;
+    let client = ClientCredentials::secret("me", "hush").issuer(&site.url);
+    connect(&site, McpRevision::V2026_07_28, OAuth::client_credentials(client)).await;
+    let asked = site.asked("POST /token ").remove(0).body;
+    assert!(asked.contains("scope=a") && !asked.contains("offline_access"), "{asked}");
 }

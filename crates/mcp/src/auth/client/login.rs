@@ -54,6 +54,8 @@ pub(super) struct Flight {
 
 /// Why a token is wanted.
 pub(super) enum Cause {
+    /// The user wants to log in, whatever there is.
+    Login,
     /// There is none, or it was refused.
     Unauthorized,
     Expired,
@@ -222,7 +224,9 @@ impl Login {
         let scopes = self.scopes(wanted, &found, tokens.as_deref())?;
         let key = self.key(&found)?;
         let attempt = self.attempt(&fetch, &found, scopes.iter().cloned().collect(), key.as_deref());
-        let granted = attempt.run().await?;
+        // Whoever logs in by hand may do so because the earlier registration is not good any more.
+        let reuses_registration = !matches!(wanted.cause, Cause::Login);
+        let granted = Attempt { reuses_registration, ..attempt }.run().await?;
         flight.refreshed = None;
         lock(&self.state).untried += 1;
         self.keep(&wanted.server, granted)?;
@@ -237,7 +241,15 @@ impl Login {
         scopes: Vec<String>,
         dpop: Option<&'a DpopKey>,
     ) -> Attempt<'a> {
-        Attempt { config: &self.config, fetch, found, scopes, dpop, now: self.config.now() }
+        Attempt {
+            config: &self.config,
+            fetch,
+            found,
+            scopes,
+            dpop,
+            reuses_registration: true,
+            now: self.config.now(),
+        }
     }
 
     async fn refresh(

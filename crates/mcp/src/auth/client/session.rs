@@ -43,7 +43,7 @@ impl OAuthSession {
         let login = self.at(&url);
         lock(&login.state).loaded = true;
         let challenge = login.first_challenge(&url).await?;
-        renew(&login, Wanted { server: url, cause: Cause::Unauthorized, token: None, challenge }).await
+        renew(&login, Wanted { server: url, cause: Cause::Login, token: None, challenge }).await
     }
 
     /// Forgets the tokens of a server, and tells their issuer so, where it wants to know (RFC 7009): whoever has a copy of
