@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
-use login::{answer, browser, connect, granted, protected_site};
+use login::{SharedStore, Time, answer, browser, connect, granted, protected_site};
 use sabir::Fetch;
 use sabir::http::Request;
 use sabir_mcp::{
     ClientCredentials, CredentialStore, FileStore, IdentityProvider, LoggedOut, LoopbackBrowser, OAuth,
-    OAuthSession,
+    OAuthSession, UserAgent, Visit,
 };
 use serde_json::json;
 use site::{Asked, NOW, Reply, Site, missing, ok};
@@ -93,9 +93,9 @@ async fn many_who_wait_renew_a_token_once() {
         ok(&json!({"access_token": access, "token_type": "bearer", "expires_in": 60, "refresh_token": refresh}))
     })
     .await;
-    let (now, store) = (Arc::clone(&time), Arc::new(Kept::default()));
+    let (now, store) = (Arc::clone(&time), SharedStore::default());
     let clock = move || UNIX_EPOCH + Duration::from_secs(now.load(Ordering::Relaxed));
-    let auth = OAuth::browser(browser()).clock(clock).store(Shared(Arc::clone(&store)));
+    let auth = OAuth::browser(browser()).clock(clock).store(store.clone());
     let session = connect(&site, auth).await.unwrap();
     time.store(NOW + 55, Ordering::Relaxed);
     let calls: Vec<_> = (0..20).map(|_| tokio::spawn(session.call("x", json!({})).into_future())).collect();
@@ -107,7 +107,7 @@ async fn many_who_wait_renew_a_token_once() {
         refreshes.iter().filter(|asked| asked.body.contains("grant_type=refresh_token")).collect();
     assert_eq!(refreshes.len(), 1);
     assert!(refreshes[0].body.contains("refresh_token=the-refresh-token&"), "{}", refreshes[0].body);
-    let kept = store.0.tokens(&format!("{}/mcp", site.url)).unwrap().unwrap();
+    let kept = store.tokens(&format!("{}/mcp", site.url)).unwrap().unwrap();
     assert_eq!(kept.refresh_token.as_deref(), Some("the-refresh-token-2"));
     assert_eq!(site.asked("GET /authorize?").len(), 1);
 }
@@ -180,6 +180,40 @@ async fn a_refresh_token_that_is_refused_is_not_sent_again() {
     assert_eq!(site.asked("GET /authorize?").len(), 2);
 }
 
+/// Its refresh token is revoked: sending it would only tell of a login that nobody wants any more.
+#[tokio::test]
+async fn a_logout_by_another_program_is_noticed() {
+    let site = protected_site(json!({"resource": {}, "server": {}}), granted).await;
+    let (time, store) = (Time::new(), SharedStore::default());
+    let auth = OAuth::browser(browser()).clock(time.clock()).store(store.clone());
+    let session = connect(&site, auth).await.unwrap();
+    store.set_tokens(&format!("{}/mcp", site.url), None).unwrap();
+    time.pass(3600);
+    assert_eq!(session.call("x", json!({})).await.unwrap().text(), "done");
+    let asked = site.asked("POST /token ");
+    assert!(!asked.iter().any(|asked| asked.body.contains("grant_type=refresh_token")), "{asked:?}");
+    assert_eq!(site.asked("GET /authorize?").len(), 2);
+    // The user may not want to log in again.
+    let auth = OAuth::browser(Unwilling).clock(time.clock()).store(store.clone());
+    let other = connect(&site, auth).await.unwrap();
+    store.set_tokens(&format!("{}/mcp", site.url), None).unwrap();
+    time.pass(3600);
+    let error = other.call("x", json!({})).await.unwrap_err().to_string();
+    assert!(error.contains("not again"), "{error}");
+}
+
+struct Unwilling;
+
+impl UserAgent for Unwilling {
+    fn redirect_uri(&self) -> Visit<'_> {
+        Box::pin(std::future::ready(Err("not again".to_owned())))
+    }
+
+    fn visit<'a>(&'a self, _: &'a str) -> Visit<'a> {
+        self.redirect_uri()
+    }
+}
+
 #[tokio::test]
 async fn a_logout_revokes_the_tokens() {
     for (status, body, want) in [
@@ -198,8 +232,8 @@ async fn a_logout_revokes_the_tokens() {
             }
         })
         .await;
-        let (url, store) = (format!("{}/mcp", site.url), Arc::new(Kept::default()));
-        let session = OAuthSession::from(OAuth::browser(browser()).store(Shared(Arc::clone(&store))));
+        let (url, store) = (format!("{}/mcp", site.url), SharedStore::default());
+        let session = OAuthSession::from(OAuth::browser(browser()).store(store.clone()));
         assert_eq!(session.logout(&url).await, Ok(LoggedOut::NotLoggedIn));
         session.login(&url).await.unwrap();
         let done = session.logout(&url).await.unwrap();
@@ -214,7 +248,7 @@ async fn a_logout_revokes_the_tokens() {
             (_, done) => assert_eq!(done, want),
         }
         // It is forgotten in any case.
-        assert_eq!(store.0.tokens(&url).unwrap(), None);
+        assert_eq!(store.tokens(&url).unwrap(), None);
         let revoked = site.asked("POST /revoke ");
         if status == 200 {
             let hints = [
@@ -252,29 +286,6 @@ async fn idle_connections_do_not_stand_before_the_browser() {
     .timeout(Duration::from_secs(20));
     connect(&site, OAuth::browser(browser)).await.unwrap();
     assert_eq!(idle.lock().unwrap().len(), 64);
-}
-
-#[derive(Default)]
-struct Kept(sabir_mcp::MemoryStore);
-struct Shared(Arc<Kept>);
-
-impl CredentialStore for Shared {
-    fn tokens(&self, server: &str) -> std::io::Result<Option<sabir_mcp::Tokens>> {
-        self.0.0.tokens(server)
-    }
-    fn set_tokens(&self, server: &str, tokens: Option<&sabir_mcp::Tokens>) -> std::io::Result<()> {
-        self.0.0.set_tokens(server, tokens)
-    }
-    fn registration(&self, issuer: &str) -> std::io::Result<Option<sabir_mcp::Registration>> {
-        self.0.0.registration(issuer)
-    }
-    fn set_registration(
-        &self,
-        issuer: &str,
-        registration: Option<&sabir_mcp::Registration>,
-    ) -> std::io::Result<()> {
-        self.0.0.set_registration(issuer, registration)
-    }
 }
 
 #[tokio::test]

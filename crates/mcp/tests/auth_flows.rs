@@ -14,7 +14,7 @@ use login::{answer, browser, connect, granted, protected_site};
 use sabir_mcp::testing::FakeIssuer;
 use sabir_mcp::{
     ClientCredentials, IdentityProvider, Introspection, McpClient, McpCtx, McpServer, OAuth, ResourceServer,
-    Tool,
+    Tool, UserAgent, Visit,
 };
 use serde_json::{Value, json};
 use site::{Asked, Reply, Site, ok};
@@ -198,6 +198,57 @@ async fn answers_of_another_authorization_server_are_refused() {
         let told = connected.map(|_| String::new()).unwrap_or_else(|error| error);
         assert!(told.contains(why) && told.is_empty() == why.is_empty(), "{returned}: {told} | {why}");
         assert_eq!(site.asked("POST /token ").is_empty(), !why.is_empty(), "{returned}");
+    }
+}
+
+/// A browser that somebody else has sent: with the answer to another login.
+struct Misled(&'static str);
+
+impl UserAgent for Misled {
+    fn redirect_uri(&self) -> Visit<'_> {
+        Box::pin(std::future::ready(Ok("http://127.0.0.1:1/callback".to_owned())))
+    }
+
+    fn visit<'a>(&'a self, url: &'a str) -> Visit<'a> {
+        let state = url.split('&').find_map(|part| part.strip_prefix("state=")).unwrap();
+        let query = self.0.replace("STATE", state);
+        Box::pin(std::future::ready(Ok(format!("http://127.0.0.1:1/callback?{query}"))))
+    }
+}
+
+#[tokio::test]
+async fn the_answer_to_another_login_is_refused() {
+    for (query, is_ours) in [
+        ("code=the-code&state=STATE", true),
+        ("code=the-code&state=STATEx", false),
+        ("code=the-code&state=", false),
+        ("code=the-code", false),
+        ("code=the-code#state=STATE", false),
+    ] {
+        let site = protected_site(json!({"resource": {}, "server": {}}), granted).await;
+        let connected = connect(&site, OAuth::browser(Misled(query))).await;
+        let told = connected.map(|_| String::new()).unwrap_or_else(|error| error);
+        let why = if is_ours { "" } else { "the browser came back from another login" };
+        assert!(told.contains(why) && told.is_empty() == is_ours, "{query}: {told}");
+        assert_eq!(site.asked("POST /token ").is_empty(), !is_ours, "{query}");
+    }
+}
+
+/// Proofs are signed with ES256 alone.
+#[tokio::test]
+async fn proofs_are_not_made_with_algorithms_that_are_not_understood() {
+    for (algorithms, is_fine) in
+        [(json!(["RS256", "EdDSA"]), false), (json!([]), false), (json!(["ES256"]), true)]
+    {
+        let server = json!({"dpop_signing_alg_values_supported": algorithms});
+        let site = protected_site(json!({"resource": {}, "server": server}), |_| {
+            ok(&json!({"access_token": "the-access-token", "token_type": "DPoP"}))
+        })
+        .await;
+        let told = connect(&site, OAuth::browser(browser()).dpop()).await.map(|_| String::new());
+        let told = told.unwrap_or_else(|error| error);
+        assert_eq!(told.contains("supports DPoP only without ES256"), !is_fine, "{algorithms}: {told}");
+        assert_eq!(site.asked("GET /authorize?").is_empty(), !is_fine, "{algorithms}");
     }
 }
 

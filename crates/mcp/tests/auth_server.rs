@@ -259,6 +259,9 @@ async fn metadata_are_for_everybody() {
         assert_eq!(metadata["scopes_supported"], json!(["files:write", "mcp"]));
         assert_eq!(metadata["bearer_methods_supported"], json!(["header"]));
         assert_eq!(metadata["resource_name"], "Files");
+        let head = target.send("HEAD", &url, &[], &Value::Null).await;
+        assert_eq!((head.status, head.header("content-type"), &*head.body), (200, "application/json", ""));
+        assert_eq!(head.header("content-length"), found.body.len().to_string());
         let options = target.send("OPTIONS", &url, &[], &Value::Null).await;
         assert_eq!((options.status, options.header("access-control-allow-origin")), (204, "*"));
         assert_eq!(target.send("POST", &url, &[], &Value::Null).await.status, 405);

@@ -9,6 +9,14 @@ pub(crate) fn origin(url: &Url) -> String {
     format!("{}://{}", url.scheme().name(), url.authority())
 }
 
+/// The host without its port, as it stands in a URL.
+pub(crate) fn host(url: &Url) -> String {
+    match url.host().contains(':') {
+        true => format!("[{}]", url.host()),
+        false => url.host().to_owned(),
+    }
+}
+
 /// The path without a query, and without slashes at its end.
 pub(crate) fn path(url: &Url) -> &str {
     url.path().split('?').next().unwrap_or_default().trim_end_matches('/')

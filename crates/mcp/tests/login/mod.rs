@@ -2,14 +2,20 @@
 
 #![allow(dead_code, clippy::unwrap_used)] // Each test file uses some of it.
 
-use std::time::Duration;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sabir::Fetch;
 use sabir::http::Request;
-use sabir_mcp::{LoopbackBrowser, McpClient, McpRevision, McpSession, OAuthSession};
+use sabir_mcp::{
+    CredentialStore, LoopbackBrowser, McpClient, McpRevision, McpSession, MemoryStore, OAuthSession,
+    Registration, Tokens,
+};
 use serde_json::{Value, json};
 
-use crate::site::{Asked, Reply, Site, missing, ok, with};
+use crate::site::{Asked, NOW, Reply, Site, missing, ok, with};
 
 /// A protected server that is its own authorization server. `change` are other members of the two documents (`resource`,
 /// `server`), and what the browser comes back with beside the state (`returned`), `tokens` the answers of the token endpoint.
@@ -111,4 +117,42 @@ pub(crate) fn browser() -> LoopbackBrowser {
 pub(crate) async fn connect(site: &Site, auth: impl Into<OAuthSession>) -> Result<McpSession, String> {
     let client = McpClient::new("t", "1").revision(McpRevision::V2026_07_28).auth(auth);
     client.connect(format!("{}/mcp", site.url)).await.map_err(|error| error.to_string())
+}
+
+/// A store that the test looks into.
+#[derive(Clone, Default)]
+pub(crate) struct SharedStore(Arc<MemoryStore>);
+
+impl CredentialStore for SharedStore {
+    fn tokens(&self, server: &str) -> io::Result<Option<Tokens>> {
+        self.0.tokens(server)
+    }
+    fn set_tokens(&self, server: &str, tokens: Option<&Tokens>) -> io::Result<()> {
+        self.0.set_tokens(server, tokens)
+    }
+    fn registration(&self, issuer: &str) -> io::Result<Option<Registration>> {
+        self.0.registration(issuer)
+    }
+    fn set_registration(&self, issuer: &str, registration: Option<&Registration>) -> io::Result<()> {
+        self.0.set_registration(issuer, registration)
+    }
+}
+
+/// A clock that the test moves.
+#[derive(Clone)]
+pub(crate) struct Time(Arc<AtomicU64>);
+
+impl Time {
+    pub(crate) fn new() -> Self {
+        Time(Arc::new(AtomicU64::new(NOW)))
+    }
+
+    pub(crate) fn pass(&self, seconds: u64) {
+        self.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    pub(crate) fn clock(&self) -> impl Fn() -> SystemTime + Send + Sync + use<> {
+        let time = Arc::clone(&self.0);
+        move || UNIX_EPOCH + Duration::from_secs(time.load(Ordering::SeqCst))
+    }
 }

@@ -48,6 +48,22 @@ impl FileStore {
         Ok(self.read()?.tokens.into_iter().collect())
     }
 
+    /// Forgets the registrations at authorization servers that have issued none of the tokens in it.
+    pub fn forget_unused_registrations(&self) -> io::Result<()> {
+        fn unused(contents: &Contents, issuer: &str) -> bool {
+            contents.tokens.values().all(|tokens| tokens.issuer != issuer)
+        }
+        let contents = self.read()?;
+        if !contents.registrations.keys().any(|issuer| unused(&contents, issuer)) {
+            return Ok(());
+        }
+        self.change(|contents| {
+            let mut registrations = std::mem::take(&mut contents.registrations);
+            registrations.retain(|issuer, _| !unused(contents, issuer));
+            contents.registrations = registrations;
+        })
+    }
+
     /// Whether the file is sealed with a key. A file that is not there is not.
     pub fn is_sealed(&self) -> io::Result<bool> {
         Ok(self.bytes()?.is_some_and(|bytes| Sealed::parse(&bytes).is_some()))

@@ -5,7 +5,7 @@ use sabir::Fetch;
 
 use super::dpop::DpopKey;
 use super::metadata::{AuthorizationServer, Discovered};
-use super::registration::client_at;
+use super::registration::{client_at, known_client};
 use super::store::Tokens;
 use super::token::{Granted, TokenRequest};
 use super::{AuthError, ClientCredentials, Grant, IdentityProvider, OAuth};
@@ -21,6 +21,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) found: &'a Discovered,
     pub(crate) scopes: Vec<String>,
     pub(crate) dpop: Option<&'a DpopKey>,
+    /// An earlier registration of the client is used again.
+    pub(crate) reuses_registration: bool,
     pub(crate) now: u64,
 }
 
@@ -33,11 +35,11 @@ impl Attempt<'_> {
             Grant::Code(_) => self.by_browser().await,
             Grant::Client => {
                 let form = self.with_target(vec![("grant_type", "client_credentials".to_owned())]);
-                self.ask(&self.client(None).await?, form).await
+                self.ask(&self.known_client(None)?, form).await
             }
             Grant::Enterprise(provider) => self.by_identity_provider(provider).await,
             Grant::Workload(token) => {
-                let client = self.client(None).await?;
+                let client = self.known_client(None)?;
                 let assertion = token().await.map_err(AuthError::new)?;
                 let form = vec![("grant_type", JWT_BEARER.to_owned()), ("assertion", assertion)];
                 self.ask(&client, self.with_target(form)).await
@@ -50,16 +52,10 @@ impl Attempt<'_> {
         let mut form: Form =
             vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh_token.to_owned())];
         form.extend(tokens.resource.clone().map(|resource| ("resource", resource)));
-        let redirect_uri = match &self.config.grant {
-            Grant::Code(_) => {
-                self.config.store.registration(&self.server().issuer).map_err(AuthError::store)?
-            }
-            _ => None,
-        };
-        let redirect_uri = redirect_uri.map(|registration| registration.redirect_uri);
-        let client = self.client(redirect_uri.as_deref()).await?;
+        let client = self.known_client(Some(tokens))?;
         let mut fresh = self.ask(&client, form).await?;
         fresh.resource.clone_from(&tokens.resource);
+        fresh.client.clone_from(&tokens.client);
         // A server that does not rotate sends none.
         fresh.refresh_token = fresh.refresh_token.or_else(|| Some(refresh_token.to_owned()));
         if fresh.scopes.is_empty() {
@@ -76,8 +72,9 @@ impl Attempt<'_> {
         self.found.resource.as_ref().map(|resource| resource.resource.as_str())
     }
 
-    async fn client(&self, redirect_uri: Option<&str>) -> Result<ClientCredentials, AuthError> {
-        client_at(self.config, self.fetch, self.server(), redirect_uri).await
+    /// A client that nobody registers now.
+    fn known_client(&self, tokens: Option<&Tokens>) -> Result<ClientCredentials, AuthError> {
+        known_client(self.config, self.server(), tokens)
     }
 
     /// What the token is for.
@@ -113,11 +110,12 @@ impl Attempt<'_> {
             )));
         }
         let redirect_uri = browser.redirect_uri().await.map_err(AuthError::new)?;
-        let client = self.client(Some(&redirect_uri)).await?;
+        let reuses = self.reuses_registration;
+        let client = client_at(self.config, self.fetch, server, &redirect_uri, reuses).await?;
         let (state, verifier) = (random_text(), random_text());
         let asked = self.with_target(vec![
             ("response_type", "code".to_owned()),
-            ("client_id", client.id.clone()),
+            ("client_id", client.credentials.id.clone()),
             ("redirect_uri", redirect_uri.clone()),
             ("state", state.clone()),
             ("code_challenge", sha256(&verifier)),
@@ -134,7 +132,13 @@ impl Attempt<'_> {
             ("code_verifier", verifier),
         ];
         form.extend(self.resource().map(|resource| ("resource", resource.to_owned())));
-        self.ask(&client, form).await
+        let mut tokens = self.ask(&client.credentials, form).await?;
+        if let Some(registration) = &client.registration {
+            let store = &self.config.store;
+            store.set_registration(&server.issuer, Some(registration)).map_err(AuthError::store)?;
+        }
+        tokens.client = client.registration;
+        Ok(tokens)
     }
 
     /// The code in the URL that the browser was sent back to: an answer to this very question, from this very server.
@@ -173,7 +177,7 @@ impl Attempt<'_> {
     /// The company's identity provider vouches for the user, and the authorization server believes it.
     async fn by_identity_provider(&self, provider: &IdentityProvider) -> Result<Tokens, AuthError> {
         // First: if the client is not known there, nobody needs to be asked.
-        let client = self.client(None).await?;
+        let client = self.known_client(None)?;
         let id_token = (provider.id_token)().await.map_err(AuthError::new)?;
         let mut exchange: Form = vec![
             ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange".to_owned()),
@@ -239,6 +243,7 @@ impl Attempt<'_> {
             scopes,
             private_addresses: self.fetch.private_addresses,
             dpop_key: self.dpop.map(DpopKey::to_store),
+            client: None,
         })
     }
 }

@@ -12,13 +12,12 @@ use sabir::transport::Url;
 use super::dpop::DpopKey;
 use super::grant::Attempt;
 use super::metadata::{Discovered, authorization_server, discover};
+use super::step_up::{MOST_STEP_UPS, NoStepUp, Operation, StepUps};
 use super::store::{StoreLock, Tokens};
 use super::{AuthError, Grant, OAuth};
 use crate::auth::challenge::{Challenge, challenges};
 use crate::auth::place;
 
-/// How often a wider scope is asked for.
-const MOST_STEP_UPS: usize = 3;
 /// How long before it expires a token is renewed, in seconds.
 const EARLY: u64 = 10;
 /// How often, and after which pauses, this program waits for another one that renews the same tokens.
@@ -43,25 +42,25 @@ pub(super) struct State {
     pub(super) untried: u32,
     /// What the MCP server wants in the next proof.
     pub(super) nonce: Option<String>,
+    pub(super) step_ups: StepUps,
 }
 
 #[derive(Default)]
 pub(super) struct Flight {
     found: Option<Discovered>,
-    /// Scopes that were asked for already.
-    asked: Vec<BTreeSet<String>>,
-    step_ups: usize,
     /// The access token that a refresh gave.
     refreshed: Option<String>,
 }
 
 /// Why a token is wanted.
 pub(super) enum Cause {
+    /// The user wants to log in, whatever there is.
+    Login,
     /// There is none, or it was refused.
     Unauthorized,
     Expired,
-    /// It does not allow enough.
-    Scope,
+    /// It does not allow enough for this.
+    Scope(Operation),
 }
 
 pub(super) struct Wanted {
@@ -97,6 +96,7 @@ impl Login {
         let mut state = lock(&self.state);
         state.tokens = Some(Arc::new(tokens));
         state.key = key.map(Arc::new);
+        state.step_ups.replaced();
         Ok(())
     }
 
@@ -110,6 +110,7 @@ impl Login {
         let mut state = lock(&self.state);
         state.tokens = None;
         state.key = None;
+        state.step_ups = StepUps::default();
         self.config.store.set_tokens(server.as_str(), None).map_err(AuthError::store)
     }
 
@@ -157,7 +158,7 @@ impl Login {
                 && self.lasts(stored)
                 && wanted.token.as_ref() != Some(&stored.access_token)
         };
-        if let (Some(stored), false) = (stored.filter(is_newer), matches!(wanted.cause, Cause::Scope)) {
+        if let (Some(stored), false) = (stored.filter(is_newer), matches!(wanted.cause, Cause::Scope(_))) {
             return self.take(stored);
         }
         let once_more = self.try_renew(&mut flight, &wanted).await;
@@ -220,13 +221,17 @@ impl Login {
                 }
             }
         }
-        let scopes = self.scopes(flight, wanted, &found, tokens.as_deref())?;
+        let scopes = self.scopes(wanted, &found, tokens.as_deref())?;
         let key = self.key(&found)?;
-        let attempt = self.attempt(&fetch, &found, scopes, key.as_deref());
-        let granted = attempt.run().await?;
+        let attempt = self.attempt(&fetch, &found, scopes.iter().cloned().collect(), key.as_deref());
+        // Whoever logs in by hand may do so because the earlier registration is not good any more.
+        let reuses_registration = !matches!(wanted.cause, Cause::Login);
+        let granted = Attempt { reuses_registration, ..attempt }.run().await?;
         flight.refreshed = None;
         lock(&self.state).untried += 1;
-        self.keep(&wanted.server, granted)
+        self.keep(&wanted.server, granted)?;
+        lock(&self.state).step_ups.granted(scopes);
+        Ok(())
     }
 
     fn attempt<'a>(
@@ -236,7 +241,15 @@ impl Login {
         scopes: Vec<String>,
         dpop: Option<&'a DpopKey>,
     ) -> Attempt<'a> {
-        Attempt { config: &self.config, fetch, found, scopes, dpop, now: self.config.now() }
+        Attempt {
+            config: &self.config,
+            fetch,
+            found,
+            scopes,
+            dpop,
+            reuses_registration: true,
+            now: self.config.now(),
+        }
     }
 
     async fn refresh(
@@ -304,11 +317,10 @@ impl Login {
     /// What to ask for: what the server asks for now, and what was asked for before.
     fn scopes(
         &self,
-        flight: &mut Flight,
         wanted: &Wanted,
         found: &Discovered,
         tokens: Option<&Tokens>,
-    ) -> Result<Vec<String>, AuthError> {
+    ) -> Result<BTreeSet<String>, AuthError> {
         let asked = wanted.challenge.as_ref().and_then(Challenge::scopes);
         let listed = || found.resource.as_ref().and_then(|resource| resource.scopes_supported.clone());
         let mut scopes: BTreeSet<String> = asked.or_else(listed).unwrap_or_default().into_iter().collect();
@@ -320,20 +332,18 @@ impl Login {
             true if matches!(self.config.grant, Grant::Code(_)) => drop(scopes.insert(offline.to_owned())),
             _ => drop(scopes.remove(offline)),
         }
-        if let Cause::Scope = wanted.cause {
-            if flight.step_ups == MOST_STEP_UPS || flight.asked.contains(&scopes) {
-                let scopes = scopes.into_iter().collect::<Vec<_>>().join(" ");
-                return Err(AuthError::coded(
-                    format!("{} still wants more although `{scopes}` was granted", wanted.server),
-                    Some("insufficient_scope".to_owned()),
-                ));
-            }
-            flight.step_ups += 1;
+        if let Cause::Scope(operation) = &wanted.cause
+            && let Err(refused) = lock(&self.state).step_ups.begin(operation, &scopes)
+        {
+            let scopes = scopes.into_iter().collect::<Vec<_>>().join(" ");
+            let why = match refused {
+                NoStepUp::Repeated => format!("although `{scopes}` was asked for already"),
+                NoStepUp::TooMany => format!("after {MOST_STEP_UPS} logins for wider scopes: now `{scopes}`"),
+            };
+            let reason = format!("{} still wants more {why}", wanted.server);
+            return Err(AuthError::coded(reason, Some("insufficient_scope".to_owned())));
         }
-        if !flight.asked.contains(&scopes) {
-            flight.asked.push(scopes.clone());
-        }
-        Ok(scopes.into_iter().collect())
+        Ok(scopes)
     }
 
     /// The key that tokens are bound to, where they are.

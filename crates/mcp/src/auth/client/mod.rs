@@ -11,6 +11,7 @@ mod registration;
 mod revocation;
 mod seal;
 mod session;
+mod step_up;
 mod store;
 mod token;
 mod user_agent;

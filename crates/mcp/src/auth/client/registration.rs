@@ -5,47 +5,71 @@ use serde_json::json;
 
 use super::credentials::KnownAt;
 use super::metadata::AuthorizationServer;
-use super::store::Registration;
+use super::store::{Registration, Tokens};
 use super::token::post_json;
 use super::{AuthError, ClientCredentials, OAuth};
 use crate::auth::place;
 
-/// The client at this server. `redirect_uri` is where the browser comes back to, where there is one.
+/// A client, and what is kept of it once it has got tokens: one that gets none may be wrong, or not known there any more.
+pub(crate) struct Client {
+    pub(crate) credentials: ClientCredentials,
+    pub(crate) registration: Option<Registration>,
+}
+
+/// The client that sends a user to this server, whose browser comes back to `redirect_uri`. An earlier registration is used
+/// again if `reuses` says so.
 pub(crate) async fn client_at(
     config: &OAuth,
     fetch: &Fetch,
     server: &AuthorizationServer,
-    redirect_uri: Option<&str>,
-) -> Result<ClientCredentials, AuthError> {
-    if let Some(client) = given_client(config, server)? {
-        return Ok(client);
+    redirect_uri: &str,
+    reuses: bool,
+) -> Result<Client, AuthError> {
+    if let Some(credentials) = given_client(config, server)? {
+        return Ok(Client { credentials, registration: None });
     }
     let issuer = &server.issuer;
-    let redirect_uri = redirect_uri.unwrap_or_default();
-    let stored = config.store.registration(issuer).map_err(AuthError::store)?;
-    // One without a place to come back to was not registered by itself, but named by the user.
-    let fits = |stored: &Registration| stored.redirect_uri.is_empty() || stored.redirect_uri == redirect_uri;
-    if let Some(stored) = stored.filter(|stored| fits(stored)) {
-        return Ok(ClientCredentials::registered(stored));
+    let registered = |registration: Registration| Client {
+        credentials: ClientCredentials::registered(registration.clone()),
+        registration: Some(registration),
+    };
+    match config.store.registration(issuer).map_err(AuthError::store)? {
+        // One without a place to come back to was not registered by itself, but named by the user.
+        Some(stored) if stored.redirect_uri.is_empty() => return Ok(registered(stored)),
+        Some(stored) if reuses && stored.redirect_uri == redirect_uri => {
+            // It is kept again when it has got tokens. A server that has dropped it shows the user an error, and the browser
+            // never comes back: the next login registers anew.
+            config.store.set_registration(issuer, None).map_err(AuthError::store)?;
+            return Ok(registered(stored));
+        }
+        _ => {}
     }
     let Some(endpoint) = &server.registration_endpoint else {
         return Err(AuthError::new(format!(
             "the authorization server {issuer} registers no clients by itself: give a client id that it knows"
         )));
     };
-    register(config, fetch, endpoint, issuer, redirect_uri).await
+    register(config, fetch, endpoint, redirect_uri).await.map(registered)
 }
 
-/// The client at this server, if it is known there already.
+/// The client at this server, if it is known there already: the one that these tokens were issued to.
 pub(crate) fn known_client(
     config: &OAuth,
     server: &AuthorizationServer,
-) -> Result<Option<ClientCredentials>, AuthError> {
+    tokens: Option<&Tokens>,
+) -> Result<ClientCredentials, AuthError> {
     if let Some(client) = given_client(config, server)? {
-        return Ok(Some(client));
+        return Ok(client);
     }
-    let stored = config.store.registration(&server.issuer).map_err(AuthError::store)?;
-    Ok(stored.map(ClientCredentials::registered))
+    let issuer = &server.issuer;
+    let client = match tokens.and_then(|tokens| tokens.client.clone()) {
+        Some(client) => Some(client),
+        None => config.store.registration(issuer).map_err(AuthError::store)?,
+    };
+    client.map(ClientCredentials::registered).ok_or_else(|| {
+        let reason = format!("this client is not registered at {issuer} any more");
+        AuthError::coded(reason, Some("invalid_client".to_owned()))
+    })
 }
 
 /// The client that the program says it is.
@@ -78,9 +102,8 @@ async fn register(
     config: &OAuth,
     fetch: &Fetch,
     endpoint: &str,
-    issuer: &str,
     redirect_uri: &str,
-) -> Result<ClientCredentials, AuthError> {
+) -> Result<Registration, AuthError> {
     let native = sabir::transport::Url::parse(redirect_uri).is_ok_and(|url| place::is_loopback(&url))
         || !redirect_uri.starts_with("https://");
     let asked = json!({
@@ -93,13 +116,11 @@ async fn register(
     let answer = post_json(fetch, endpoint, &asked).await?;
     let text = |member: &str| answer.get(member).and_then(|value| value.as_str()).map(str::to_owned);
     let client_id = text("client_id").filter(|id| !id.is_empty());
-    let registration = Registration {
+    Ok(Registration {
         client_id: client_id
             .ok_or_else(|| AuthError::new(format!("{endpoint} has registered no client id")))?,
         client_secret: text("client_secret"),
         token_endpoint_auth_method: text("token_endpoint_auth_method"),
         redirect_uri: redirect_uri.to_owned(),
-    };
-    config.store.set_registration(issuer, Some(&registration)).map_err(AuthError::store)?;
-    Ok(ClientCredentials::registered(registration))
+    })
 }

@@ -2,7 +2,7 @@
 
 use sabir::Fetch;
 
-use super::metadata::{AuthorizationServer, authorization_server};
+use super::metadata::authorization_server;
 use super::registration::known_client;
 use super::store::Tokens;
 use super::token::post_form;
@@ -37,31 +37,22 @@ async fn try_revoke(config: &OAuth, fetch: &Fetch, tokens: &Tokens) -> Result<bo
     if let Some(methods) = server.revocation_endpoint_auth_methods_supported.take() {
         server.token_endpoint_auth_methods_supported = Some(methods);
     }
+    let client = known_client(config, &server, Some(tokens))?;
+    let revoke = async |token: &str, kind: &str| {
+        let mut form = vec![("token", token.to_owned()), ("token_type_hint", kind.to_owned())];
+        let authorization = client.prove(&server, &mut form, config.now()).map_err(AuthError::new)?;
+        post_form(fetch, &endpoint, &form, authorization).await
+    };
     // The refresh token first: with it, most servers take back what came from it.
     let mut revoked = false;
     if let Some(token) = &tokens.refresh_token {
-        revoke_one(config, fetch, &server, &endpoint, token, "refresh_token").await?;
+        revoke(token, "refresh_token").await?;
         revoked = true;
     }
-    match revoke_one(config, fetch, &server, &endpoint, &tokens.access_token, "access_token").await {
+    match revoke(&tokens.access_token, "access_token").await {
         // Access tokens that nobody has to be asked about cannot be taken back.
         Err(error) if revoked && error.code() == Some("unsupported_token_type") => Ok(true),
         Err(error) if error.code() == Some("unsupported_token_type") => Ok(false),
         other => other.map(|()| true),
     }
-}
-
-async fn revoke_one(
-    config: &OAuth,
-    fetch: &Fetch,
-    server: &AuthorizationServer,
-    endpoint: &str,
-    token: &str,
-    kind: &str,
-) -> Result<(), AuthError> {
-    let mut form = vec![("token", token.to_owned()), ("token_type_hint", kind.to_owned())];
-    let client = known_client(config, server)?
-        .ok_or_else(|| AuthError::new(format!("{} does not know this client any more", server.issuer)))?;
-    let authorization = client.prove(server, &mut form, config.now()).map_err(AuthError::new)?;
-    post_form(fetch, endpoint, &form, authorization).await
 }

@@ -14,6 +14,7 @@ use sabir::{Authorized, Authorizer, Verdict};
 use super::dpop::nonce_of;
 use super::login::{Cause, Login, Wanted};
 use super::revocation::{LoggedOut, revoke};
+use super::step_up::Operation;
 use super::{AuthError, Grant, OAuth};
 use crate::auth::challenge::{Challenge, challenges};
 
@@ -42,7 +43,7 @@ impl OAuthSession {
         let login = self.at(&url);
         lock(&login.state).loaded = true;
         let challenge = login.first_challenge(&url).await?;
-        renew(&login, Wanted { server: url, cause: Cause::Unauthorized, token: None, challenge }).await
+        renew(&login, Wanted { server: url, cause: Cause::Login, token: None, challenge }).await
     }
 
     /// Forgets the tokens of a server, and tells their issuer so, where it wants to know (RFC 7009): whoever has a copy of
@@ -141,6 +142,9 @@ impl OAuthSession {
         if status != StatusCode::UNAUTHORIZED && token.is_some() {
             lock(&login.state).untried = 0;
         }
+        if status.is_success() && token.is_some() && is_ours {
+            lock(&login.state).step_ups.accepted(&Operation::of(sent));
+        }
         if status != StatusCode::UNAUTHORIZED && status != StatusCode::FORBIDDEN || !is_ours {
             return Ok(Verdict::Done);
         }
@@ -163,7 +167,7 @@ impl OAuthSession {
                 if !challenge.as_ref().is_some_and(narrow) {
                     return Ok(Verdict::Done);
                 }
-                Cause::Scope
+                Cause::Scope(Operation::of(sent))
             }
         };
         renew(&login, Wanted { server, cause, token, challenge }).await?;

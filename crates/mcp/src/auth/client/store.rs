@@ -34,6 +34,9 @@ pub struct Tokens {
     /// The private key that they are bound to by DPoP, as PKCS#8 in base64url.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dpop_key: Option<String>,
+    /// The client that they were issued to, if it has been registered: no other one can renew them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Registration>,
 }
 
 /// This client, as an authorization server has registered it.

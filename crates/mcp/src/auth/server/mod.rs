@@ -49,7 +49,7 @@ use crate::server::{McpServer, TargetParams};
 ///     .await?;
 /// # let tool = sabir_mcp::Tool::new("delete", "Deletes a file");
 /// let server = McpServer::new("files", "1.0.0").tool(tool, |_, ()| async { Ok("deleted") });
-/// let http = auth.http(&server)?.allow_host("mcp.example.com");
+/// let http = auth.http(&server)?;
 /// server.listen("http://127.0.0.1:8080/mcp").http(http).await?.run().await?;
 /// # Ok(())
 /// # }
@@ -221,6 +221,9 @@ impl ResourceServer {
                 "the resource `{url}` must have neither a # nor a / at its end"
             )));
         }
+        if url.authority().parse::<http::uri::Authority>().is_err() {
+            return Err(AuthError::new(format!("the resource `{url}` has a host that no client can send")));
+        }
         if self.issuers.is_empty() && self.introspection.is_none() {
             return Err(AuthError::new("no issuer is given whose tokens are taken"));
         }
@@ -291,7 +294,8 @@ struct Checks {
 
 impl ProtectedServer {
     /// The settings of Streamable HTTP with this authorization, in place of [`streamable_http`](crate::streamable_http).
-    /// The metadata are served at both of their paths.
+    /// The metadata are served at both of their paths. Requests to the host of the resource are answered, as
+    /// [`Http::public_host`] has it, since a proxy may pass that on.
     ///
     /// Fails if there are scopes for a tool or a method that the server does not have: its name is misspelt, and the one that was
     /// meant would be open. [`ResourceServer::allow_unknown_names`] is for those that come later.
@@ -322,7 +326,8 @@ impl ProtectedServer {
             .permit(move |_, identity: Option<&Identity>, method, params| {
                 permits.permit(identity, method, params)
             })
-            .until(|identity: &Identity| identity.ends);
+            .until(|identity: &Identity| identity.ends)
+            .public_host(&place::host(&self.0.url));
         let metadata = self.0.settings.metadata();
         for path in self.metadata_paths() {
             http = http.document(path, metadata.clone());

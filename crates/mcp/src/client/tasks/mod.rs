@@ -67,6 +67,18 @@ pub struct McpTask {
     immediate_response: Option<String>,
 }
 
+/// What has come of a task.
+type Outcome = Result<RawJson<'static>, CallError>;
+
+/// The answers to what a task has asked so far.
+#[derive(Default)]
+struct Answers {
+    /// The keys of what was answered. Nobody is asked twice.
+    given: HashSet<String>,
+    /// Answers that the server may not have got.
+    unsent: BTreeMap<String, RawJson<'static>>,
+}
+
 #[derive(Deserialize)]
 struct Question {
     method: String,
@@ -166,7 +178,7 @@ impl McpTask {
     pub async fn answer_now(&mut self) -> Result<&Task, CallError> {
         let detailed = self.detailed().await?;
         if let Some(asked) = detailed.get("inputRequests") {
-            self.answer(&asked, &mut HashSet::new()).await?;
+            self.answer(&asked, &mut Answers::default()).await?;
         }
         Ok(&self.task)
     }
@@ -176,54 +188,66 @@ impl McpTask {
         &mut self,
         heard: &mut (dyn FnMut(&Task) + Send),
     ) -> Result<RawJson<'static>, CallError> {
-        let mut answered = HashSet::new();
+        let mut answers = Answers::default();
         let mut failed = 0;
         loop {
-            let detailed = match self.detailed().await {
-                Err(error) if is_away(&error) && failed < MOST_FAILED_POLLS => {
-                    failed += 1;
-                    tokio::time::sleep(self.interval()).await;
-                    continue;
-                }
-                detailed => detailed?,
-            };
-            failed = 0;
-            heard(&self.task);
-            let status = self.task.status;
-            if !self.session.revision().is_modern() {
-                if status.is_final() || status == TaskStatus::InputRequired {
-                    // It is answered when the task is over, and the server asks by requests meanwhile.
-                    return self.request("tasks/result", self.params()?).await;
-                }
-            } else if let Some(end) = end(&detailed, status) {
-                return end;
-            } else if let Some(asked) = detailed.get("inputRequests") {
-                self.answer(&asked, &mut answered).await?;
+            match self.poll(heard, &mut answers).await {
+                Ok(Some(end)) => return end,
+                Ok(None) => failed = 0,
+                Err(error) if is_away(&error) && failed < MOST_FAILED_POLLS => failed += 1,
+                Err(error) => return Err(error),
             }
             tokio::time::sleep(self.interval()).await;
         }
     }
 
+    /// Asks once how far it is, and answers what it asks. What has come of it, if it is over.
+    async fn poll(
+        &mut self,
+        heard: &mut (dyn FnMut(&Task) + Send),
+        answers: &mut Answers,
+    ) -> Result<Option<Outcome>, CallError> {
+        let detailed = self.detailed().await?;
+        heard(&self.task);
+        let status = self.task.status;
+        if !self.session.revision().is_modern() {
+            if status.is_final() || status == TaskStatus::InputRequired {
+                // It is answered when the task is over, and the server asks by requests meanwhile.
+                return Ok(Some(Ok(self.request("tasks/result", self.params()?).await?)));
+            }
+            return Ok(None);
+        }
+        if let Some(end) = end(&detailed, status) {
+            return Ok(Some(end));
+        }
+        if let Some(asked) = detailed.get("inputRequests") {
+            self.answer(&asked, answers).await?;
+        }
+        Ok(None)
+    }
+
     /// Answers what was not answered before.
-    async fn answer(&self, asked: &RawJson<'_>, answered: &mut HashSet<String>) -> Result<(), CallError> {
+    async fn answer(&self, asked: &RawJson<'_>, answers: &mut Answers) -> Result<(), CallError> {
         let BoundedMap(asked) = asked.parse::<BoundedMap<Question>>().map_err(undecodable)?;
-        let mut answers = BTreeMap::new();
+        // What is not asked any more has arrived, though nobody has said so.
+        answers.unsent.retain(|key, _| asked.contains_key(key));
         for (key, question) in asked {
-            if answered.contains(&key) {
+            if answers.given.contains(&key) {
                 continue;
             }
-            if answered.len() >= MOST_QUESTIONS {
+            if answers.given.len() >= MOST_QUESTIONS {
                 let reason = format!("the task has asked {MOST_QUESTIONS} times");
                 return Err(CallError::Decode(reason.into()));
             }
             let answer = self.session.callbacks().answer(&question.method, question.params.as_ref()).await;
-            answered.insert(key.clone());
-            answers.insert(key, answer.map_err(CallError::Error)?);
+            answers.given.insert(key.clone());
+            answers.unsent.insert(key, answer.map_err(CallError::Error)?);
         }
-        if !answers.is_empty() {
+        if !answers.unsent.is_empty() {
             let mut params = self.params()?;
-            params.insert("inputResponses".into(), written(&answers)?);
+            params.insert("inputResponses".into(), written(&answers.unsent)?);
             let _: RawJson<'static> = self.request("tasks/update", params).await?;
+            answers.unsent.clear();
         }
         Ok(())
     }
@@ -266,7 +290,7 @@ fn is_away(error: &CallError) -> bool {
 }
 
 /// What came of a task, if it is over.
-fn end(detailed: &RawJson<'_>, status: TaskStatus) -> Option<Result<RawJson<'static>, CallError>> {
+fn end(detailed: &RawJson<'_>, status: TaskStatus) -> Option<Outcome> {
     let error = |code, reason: &str| Some(Err(CallError::Error(ErrorObject::because(code, reason))));
     match status {
         TaskStatus::Completed => match detailed.get("result") {

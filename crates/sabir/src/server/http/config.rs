@@ -38,6 +38,7 @@ use crate::transport::websocket::WebSocket;
 pub struct Http {
     pub(crate) hosts: Vec<Host>,
     pub(crate) own_host: Option<Host>,
+    pub(crate) public_hosts: Vec<Host>,
     pub(crate) origins: Vec<Origin>,
     pub(crate) auth: Option<Auth>,
     pub(crate) permit: Option<Permit>,
@@ -104,6 +105,10 @@ pub(crate) type Until = Arc<dyn Fn(&(dyn Any + Send + Sync)) -> Option<Instant> 
 
 type ErrorStatus = Arc<dyn Fn(&Parts, ErrorCode) -> StatusCode + Send + Sync>;
 
+fn named_host(host: &str) -> Host {
+    Host::parse(host).unwrap_or_else(|| panic!("`{host}` is not a valid host; write it as `example.com`"))
+}
+
 impl Http {
     /// Plain HTTP, for programs on this machine.
     pub fn new() -> Self {
@@ -117,10 +122,18 @@ impl Http {
     /// If it cannot be the value of a `Host` header.
     #[must_use]
     pub fn allow_host(mut self, host: &str) -> Self {
-        let parsed = Host::parse(host);
-        self.hosts.push(
-            parsed.unwrap_or_else(|| panic!("`{host}` is not a valid host; write it as `example.com`")),
-        );
+        self.hosts.push(named_host(host));
+        self
+    }
+
+    /// Answers requests to this host beside those that are answered anyway: others know the server by this name or address, behind
+    /// a proxy say. In contrast to [`allow_host`](Self::allow_host), programs on this machine still reach it as `localhost`.
+    ///
+    /// # Panics
+    /// If it cannot be the value of a `Host` header.
+    #[must_use]
+    pub fn public_host(mut self, host: &str) -> Self {
+        self.public_hosts.push(named_host(host));
         self
     }
 

@@ -98,7 +98,8 @@ fn check_host(http: &Http, called: &Host) -> Result<(), Refusal> {
         [] => called.is_loopback() || http.own_host.as_ref().is_some_and(|own| own.covers(called)),
         hosts => hosts.iter().any(|host| host.covers(called)),
     };
-    if allowed { Ok(()) } else { Err(Refusal::HOST) }
+    let is_public = http.public_hosts.iter().any(|host| host.covers(called));
+    if allowed || is_public { Ok(()) } else { Err(Refusal::HOST) }
 }
 
 /// The host that was called. HTTP/1.0 knows none.
@@ -146,6 +147,24 @@ pub(crate) fn preflight(asked: &HeaderMap, methods: &'static str) -> (StatusCode
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_public_host_is_one_more() {
+        let public = Http::new().public_host("mcp.example");
+        let both = Http::new().public_host("mcp.example").allow_host("rpc.example");
+        for (host, want) in [
+            ("mcp.example", (true, true)),
+            ("MCP.example:8443", (true, true)),
+            ("localhost:1", (true, false)),
+            ("rpc.example", (false, true)),
+            ("evil.example", (false, false)),
+        ] {
+            let mut parts = http::Request::new(()).into_parts().0;
+            parts.headers.insert(header::HOST, HeaderValue::from_static(host));
+            let checked = |http| check(http, Bound::Loopback, &parts).is_ok();
+            assert_eq!((checked(&public), checked(&both)), want, "{host}");
+        }
+    }
 
     #[test]
     fn a_host_is_right_whichever_way_it_is_read() {
