@@ -7,9 +7,9 @@ mod graphs;
 
 use std::io::{self, Read};
 
-use graphs::table;
+use graphs::{graph, table};
 use sabir_model::capture::Reader;
-use sabir_model::graph::{GraphMapper, Syntax, Writer};
+use sabir_model::graph::{GraphMapper, Picture, Stop, Syntax, Writer, picture};
 
 const MIB: usize = 1 << 20;
 /// What may be kept, whatever comes.
@@ -78,6 +78,27 @@ fn what_is_kept_has_a_bound() {
         let long = format!("{n:a>50000}");
         format!(r#"> {{"jsonrpc":"2.0","id":{n},"method":"tools/call","params":{{"name":"{long}"}}}}"#)
     });
+    check("tasks that never end", 60_000, |n| match n % 2 {
+        0 => format!(r#"> {{"jsonrpc":"2.0","id":{n},"method":"tools/call","params":{{"name":"t"}}}}"#),
+        _ => {
+            let task = format!("{n:a>200}");
+            format!(
+                r#"< {{"jsonrpc":"2.0","id":{},"result":{{"resultType":"task","taskId":"{task}"}}}}"#,
+                n - 1
+            )
+        }
+    });
+    let questions = || {
+        let one = |key: usize| format!(r#""{key:a>200}":{{"method":"elicitation/create","params":{{}}}}"#);
+        (0..16).map(one).collect::<Vec<_>>().join(",")
+    };
+    check("answers that ask for input, with which nobody goes on", 8000, |n| match n % 2 {
+        0 => format!(r#"> {{"jsonrpc":"2.0","id":{n},"method":"tools/call","params":{{"name":"t"}}}}"#),
+        _ => {
+            let asks = format!(r#""resultType":"input_required","inputRequests":{{{}}}"#, questions());
+            format!(r#"< {{"jsonrpc":"2.0","id":{},"result":{{{asks}}}}}"#, n - 1)
+        }
+    });
     check("resources of many sessions", 60, |n| match n {
         0 => r#"{"jrl":1,"profile":"mcp"}"#.to_owned(),
         n if n % 2 == 1 => {
@@ -94,6 +115,32 @@ fn what_is_kept_has_a_bound() {
             )
         }
     });
+}
+
+/// What is drawn is a few hundred messages, or sums: no picture takes memory for each message.
+#[test]
+fn a_picture_of_many_messages_takes_little_memory() {
+    let mut capture = "{\"jrl\":1,\"at\":\"2026-01-01T00:00:00Z\",\"profile\":\"mcp\"}\n".to_owned();
+    for n in 0..8_000_u64 {
+        let at = n * 1_000_000;
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":{n},"method":"tools/call","params":{{"name":"t{}"}}}}"#,
+            n % 50
+        );
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{n},"result":{{"content":[]}}}}"#);
+        for (line, way, message) in [(2 * n, ">", call), (2 * n + 1, "<", answer)] {
+            capture += &format!("{{\"n\":{line},\"t\":{at},\"c\":1,\"d\":\"{way}\",\"msg\":{message}}}\n");
+        }
+    }
+    let graph = graph(capture.as_bytes());
+    for (what, note) in
+        [(Picture::Sequence, "only the first 500 of 16000 messages are shown"), (Picture::Calls, "tool t49")]
+    {
+        let mut drawn = String::new();
+        let peak = counting::peak(|| drawn = picture(&graph, what, &Stop::default()).unwrap());
+        assert!(drawn.contains(note), "{drawn}");
+        assert!(peak < MIB, "{what:?}: {} KiB", peak >> 10);
+    }
 }
 
 /// A request that was in flight when too many were is not said to be unanswered, and its late answer is not linked.

@@ -1,4 +1,4 @@
-//! What a result or a task asks the client for, in `inputRequests`, and the answers in `inputResponses`. A question is no
+//! What a result or a task asks the client for, in `inputRequests`, and the answers in `inputResponses`. A question is not a
 //! message: it has a key in place of an id.
 
 use std::time::Duration;

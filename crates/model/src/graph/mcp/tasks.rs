@@ -17,11 +17,14 @@ use crate::graph::terms::*;
 
 /// Tasks of a session that are followed. Of more, those that began first are forgotten.
 const MOST: usize = 4096;
+/// The same with all that they ask. What is asked beyond it is not followed.
+const MOST_ASKED: usize = 16_384;
 
 #[derive(Debug)]
 pub(super) struct Tasks {
     tasks: HashMap<String, Task>,
     most: usize,
+    most_asked: usize,
     /// How many there were.
     began: u64,
 }
@@ -47,7 +50,7 @@ struct End {
 
 impl Tasks {
     pub(super) fn new() -> Self {
-        Tasks { tasks: HashMap::new(), most: MOST, began: 0 }
+        Tasks { tasks: HashMap::new(), most: MOST, most_asked: MOST_ASKED, began: 0 }
     }
 
     /// How much is kept.
@@ -57,6 +60,7 @@ impl Tasks {
 
     pub(super) fn keep_no_more(&mut self) {
         self.most = self.tasks.len().max(1);
+        self.most_asked = self.len();
     }
 
     /// A call has become a task.
@@ -94,8 +98,13 @@ impl Tasks {
         known: &Known,
     ) -> Vec<Node<'n>> {
         let id = news.get("taskId").and_then(|id| string(&id));
+        let requests = news.get("inputRequests");
+        let has_room = requests.is_none() || self.len() < self.most_asked;
         let Some(task) = id.and_then(|id| self.tasks.get_mut(&id)) else { return Vec::new() };
-        if let Some(requests) = news.get("inputRequests") {
+        if let Some(requests) = requests {
+            if !has_room {
+                return Vec::new();
+            }
             return questions::ask(context, by, &requests, &task.call, &mut task.questions);
         }
         if let Some(result) = news.get("result") {
