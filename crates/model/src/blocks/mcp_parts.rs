@@ -89,7 +89,7 @@ impl<'a> Parts<'a> {
         {
             above.push(kind);
         }
-        // What the sides send at all is no kind of thing.
+        // What the sides send at all does not make it a kind of another.
         let unions = self.definitions.names().filter(|union| !union.ends_with("Result") && *union != name);
         above.extend(unions.filter(|union| self.union(union).is_some_and(|all| all.contains(&name))));
         let known: BTreeSet<_> = self.definitions.names().collect();
