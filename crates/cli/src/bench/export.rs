@@ -195,4 +195,12 @@ mod tests {
         );
         assert_eq!(all.bytes, (20, 40));
     }
+
+    #[test]
+    fn methods_without_a_row_have_the_label_of_all_others() {
+        let method = |name: &str| MethodTally { name: name.to_owned(), ..MethodTally::default() };
+        let round = Measured { methods: vec![method("add"), method(OTHERS)], ..Measured::default() };
+        let all = Totals::default().with(&round);
+        assert_eq!(all.methods.keys().map(String::as_str).collect::<Vec<_>>(), [OTHER, "add"]);
+    }
 }
