@@ -89,10 +89,6 @@ impl Plan {
         if !has_framing {
             peer.framing = Protocol::framing(explicit, guess);
         }
-        // What is measured is the service, and not one of its workers. A session stays with one.
-        if matches!(explicit.or(guess), None | Some(Protocol::Plain)) {
-            peer.web = peer.web.shared_by_workers();
-        }
         let expect = args.expect.map(|text| match RawJson::new(text.as_str()) {
             Ok(_) => Ok(compact(&text).into_owned()),
             Err(error) => Err(Failure::usage(format_args!("--expect is not JSON: {error}"))),
@@ -155,6 +151,10 @@ impl Plan {
         if !trial.is_plain() && self.load.batch > 1 {
             return Err(Failure::usage(format_args!("--batch cannot be used with {}", trial.protocol))
                 .hint("batches are for plain JSON-RPC"));
+        }
+        // What is measured is the service, and not one of its workers. A session stays with one.
+        if trial.is_plain() {
+            self.peer.web = self.peer.web.clone().shared_by_workers();
         }
         if let (Pace::Closed(concurrency), true) = (&mut self.load.pace, is_http) {
             let most = self.connections * self.load.batch;
