@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sabir::Nats;
-use sabir::transport::{RawStreams, Step, Transport, Url};
+use sabir::transport::{Step, Transport, Url};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::args::WebArgs;
@@ -189,8 +189,11 @@ pub(crate) trait ReadWrite: AsyncRead + AsyncWrite + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Send> ReadWrite for S {}
 
+/// Ends soon after a stream has, with the reason, if it is known.
+pub(crate) type Ending = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
+
 /// Connects to a target, for those who speak HTTP or something else over it themselves.
-pub(crate) async fn dial(target: &Url, web: &Web) -> io::Result<Duplex> {
+pub(crate) async fn dial(target: &Url, web: &Web) -> io::Result<(Duplex, Ending)> {
     let transport = match target.scheme() {
         scheme if scheme.is_web() => {
             let scheme = if scheme.is_secure() { "tls" } else { "tcp" };
@@ -200,12 +203,16 @@ pub(crate) async fn dial(target: &Url, web: &Web) -> io::Result<Duplex> {
             };
             sabir::transport::url(format!("{scheme}://{host}:{}", target.port()))
         }
-        _ => sabir::transport::url(target.to_string()),
+        // Its text would not do: credentials are left out of that.
+        _ => Transport::from(target.clone()),
     };
     let streams = Transport::into_streams(web.trust(transport));
-    let RawStreams { read, write, .. } =
+    let mut streams =
         tokio::time::timeout(DIALLING, streams).await.map_err(|_| io::ErrorKind::TimedOut)??;
-    Ok(Box::pin(tokio::io::join(read, write)))
+    let read = std::mem::replace(&mut streams.read, Box::new(tokio::io::empty()));
+    let write = std::mem::replace(&mut streams.write, Box::new(tokio::io::sink()));
+    let ending = async move { streams.exit_reason().await };
+    Ok((Box::pin(tokio::io::join(read, write)), Box::pin(ending)))
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ impl Exporter {
     async fn post(&self, signal: &str, body: Bytes) -> Result<Bytes, Refused> {
         let collector = &self.settings.collector;
         let unreachable = |error: &dyn std::fmt::Display| later(&error.to_string());
-        let stream =
+        let (stream, _) =
             dial(collector, &Web::default()).await.map_err(|error: io::Error| unreachable(&error))?;
         let (mut sender, connection) =
             handshake(TokioIo::new(stream)).await.map_err(|error| unreachable(&error))?;

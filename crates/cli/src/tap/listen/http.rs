@@ -232,8 +232,10 @@ impl Pair {
             let upgraded = tokio::spawn(async move {
                 let how = match tokio::try_join!(client, server) {
                     Ok((client, server)) => {
-                        let client = End { stream: Box::pin(TokioIo::new(client)), socket: sockets.0 };
-                        let server = End { stream: Box::pin(TokioIo::new(server)), socket: sockets.1 };
+                        let client =
+                            End { stream: Box::pin(TokioIo::new(client)), socket: sockets.0, ending: None };
+                        let server =
+                            End { stream: Box::pin(TokioIo::new(server)), socket: sockets.1, ending: None };
                         relay::both(client, server, of, &queue, sends.as_deref()).await
                     }
                     Err(error) => Err(io::Error::other(error)),

@@ -184,15 +184,18 @@ impl Shared {
             return http::serve(client, connection, self.proxy.clone()).await;
         }
         match End::dial(&self.target, &self.web).await {
-            Ok(server) => {
+            Ok(mut server) => {
                 self.queue.event(connection, Event::Open, "");
+                let ending = server.ending.take();
                 let of = relay::streams(connection);
                 let how = relay::both(client, server, of, &self.queue, self.sends.as_deref()).await;
-                self.queue.event(
-                    connection,
-                    Event::Close,
-                    how.err().map_or(String::new(), |error| error.to_string()),
-                );
+                // It tells more than that nothing can be read or written any more.
+                let reason = match ending {
+                    Some(ending) => ending.await,
+                    None => None,
+                };
+                let broken = || how.err().map_or(String::new(), |error| error.to_string());
+                self.queue.event(connection, Event::Close, reason.unwrap_or_else(broken));
             }
             Err(error) => {
                 self.queue.event(connection, Event::Close, format!("cannot connect to the target: {error}"));

@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 
 use super::{Duplex, HANDSHAKE};
 use crate::tap::platform;
-use crate::web::{Web, dial};
+use crate::web::{Ending, Web, dial};
 
 /// How long a peer may take none of the last words before they are given up.
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(10);
@@ -115,22 +115,25 @@ pub(super) struct End {
     pub(super) stream: Duplex,
     /// What carries the stream, where its end can be chosen.
     pub(super) socket: Option<Socket>,
+    /// Why it has ended, where the socket does not say.
+    pub(super) ending: Option<Ending>,
 }
 
 impl End {
     pub(super) fn tcp(stream: TcpStream) -> Self {
         let socket = Socket::new(stream);
-        End { stream: Box::pin(socket.clone()), socket: Some(socket) }
+        End { stream: Box::pin(socket.clone()), socket: Some(socket), ending: None }
     }
 
     pub(super) fn other(stream: Duplex) -> Self {
-        End { stream, socket: None }
+        End { stream, socket: None, ending: None }
     }
 
     /// Connects to a target.
     pub(super) async fn dial(target: &Url, web: &Web) -> io::Result<Self> {
         if !matches!(target.scheme(), Scheme::Tcp | Scheme::Http | Scheme::Ws) {
-            return Ok(End::other(dial(target, web).await?));
+            let (stream, ending) = dial(target, web).await?;
+            return Ok(End { ending: Some(ending), ..End::other(stream) });
         }
         let stream = TcpStream::connect((target.host(), target.port()));
         let stream = tokio::time::timeout(HANDSHAKE, stream).await.map_err(|_| io::ErrorKind::TimedOut)??;
