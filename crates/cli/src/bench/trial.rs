@@ -92,7 +92,7 @@ async fn first(plan: &Plan, session: &mut Session, watch: &Watch, printer: &Prin
     if entry.is_notification {
         let params = session.params(&entry.method, &entry.args).await?;
         session.notify(&entry.method, params).await?;
-        return has_worker(plan, session, watch).await;
+        return session.has_worker().await;
     }
     match session.call(&entry.method, &entry.args, None).await {
         Ok(answer) => {
@@ -116,18 +116,6 @@ async fn first(plan: &Plan, session: &mut Session, watch: &Watch, printer: &Prin
             Ok(())
         }
         Err(CallFailure::Call(error)) => Err(plan.peer.call_failed(&error, watch)),
-    }
-}
-
-/// Behind NATS, notifications can be sent without anybody to take them. A call of whatever kind shows whether a worker is
-/// there: most know no such method, and say so.
-async fn has_worker(plan: &Plan, session: &Session, watch: &Watch) -> Result<(), Failure> {
-    if !plan.peer.is_behind_nats() {
-        return Ok(());
-    }
-    match session.peer().call_raw("rpc.discover", None).await {
-        Ok(_) | Err(CallError::Error(_)) => Ok(()),
-        Err(error) => Err(plan.peer.call_failed(&error, watch)),
     }
 }
 

@@ -397,6 +397,18 @@ impl Session {
         Caller { peer: self.peer.clone(), mcp: self.mcp().cloned() }
     }
 
+    /// Behind NATS, nothing shows whether a worker is there until something is called. A call of whatever kind does: most
+    /// know no such method, and say so.
+    pub(crate) async fn has_worker(&self) -> Result<(), Failure> {
+        if !self.options.is_behind_nats() {
+            return Ok(());
+        }
+        match self.peer.call_raw("rpc.discover", None).await {
+            Ok(_) | Err(CallError::Error(_)) => Ok(()),
+            Err(error) => Err(self.options.call_failed(&error, &self.watch)),
+        }
+    }
+
     pub(crate) async fn notify(&self, method: &str, params: Option<RawJson<'static>>) -> Result<(), Failure> {
         let sent = self.peer.notify_raw(method.to_owned(), params).await;
         sent.map_err(|refused| Failure::new(Exit::Protocol, format_args!("not sent: {refused}")))

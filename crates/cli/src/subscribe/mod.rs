@@ -142,6 +142,10 @@ impl Following {
     async fn begin(&self, session: &mut Session, watch: &Watch) -> Result<Started, Failure> {
         session.begin().await?;
         let Some(method) = self.method.as_deref().filter(|_| self.style.route != Route::Listen) else {
+            // Without a call nobody knows of us there.
+            if self.style.route != Route::Listen {
+                session.has_worker().await?;
+            }
             return Ok(Started::Subscribed(RawJson::NULL));
         };
         match session.call(method, &self.given, None).await {
