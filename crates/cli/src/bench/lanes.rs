@@ -1,4 +1,5 @@
-//! Opens the connections of a run: the bare wire where the server speaks plain JSON-RPC, sessions of the library elsewhere.
+//! Opens the connections of a run: the bare wire where the server speaks plain JSON-RPC, [sessions](super::session_lane)
+//! elsewhere.
 
 use std::cell::RefCell;
 use std::io;
@@ -11,17 +12,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{HeaderName, HeaderValue};
 use sabir::transport::{RawStreams, Url};
-use sabir::{CallError, RawJson};
-use sabir_load::{Call, Class, Codec, Connect, Duplex, Lane, Outcome};
+use sabir_load::{Codec, Connect, Duplex, Lane};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::timeout;
 
 use super::plan::Plan;
-use super::trial::{self, Trial};
+use super::session_lane::SessionLane;
+use super::trial::Trial;
 use crate::check::wire::streams;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
-use crate::session::{Caller, Session};
 use crate::target::Target;
 use crate::web::Web;
 
@@ -40,7 +40,7 @@ pub(super) struct Opened {
 #[derive(Default)]
 pub(super) struct Keep {
     streams: Vec<Rc<RefCell<RawStreams>>>,
-    sessions: Vec<Session>,
+    sessions: Vec<Rc<SessionLane>>,
 }
 
 impl Keep {
@@ -73,7 +73,11 @@ pub(super) async fn open(plan: &Plan, trial: &Trial, printer: &Printer) -> Resul
                 opened.keep.streams.push(Rc::clone(&streams));
                 Lane::Stream { io: Box::new(Streams(streams)), codec: plan.codec() }
             }
-            _ => session(plan, trial, &mut opened.keep, printer).await?,
+            _ => {
+                let session = SessionLane::open(plan, trial, printer).await?;
+                opened.keep.sessions.push(Rc::clone(&session));
+                session.lane()
+            }
         };
         opened.lanes.push(lane);
     }
@@ -187,114 +191,4 @@ async fn websocket(url: &Url, plan: &Plan) -> Result<Lane, Failure> {
     };
     let io = in_time(plan, upgrading).await?.map_err(|error| plan.peer.unreachable(&error.into()))?;
     Ok(Lane::Stream { io, codec: Codec::WebSocket })
-}
-
-/// A session of the library: for MCP, language servers, and transports that have no bare wire.
-async fn session(plan: &Plan, trial: &Trial, keep: &mut Keep, printer: &Printer) -> Result<Lane, Failure> {
-    let (mut session, watch) = trial::open(plan, Some(trial.protocol), true, printer).await?;
-    // Documents are opened in each session.
-    let calls = trial::in_time(&plan.peer, &watch, trial::resolve(plan, &mut session)).await?;
-    let caller = session.caller();
-    keep.sessions.push(session);
-    let limit = plan.peer.timeout;
-    let prepared: Vec<Prepared> = calls.into_iter().map(Prepared::new).collect();
-    Ok(Lane::Calls(Box::new(move |numbers: &[u32]| {
-        let calls: Vec<Prepared> = numbers.iter().map(|&number| prepared[number as usize].clone()).collect();
-        let caller = caller.clone();
-        Box::pin(async move {
-            match <[Prepared; 1]>::try_from(calls) {
-                Ok([call]) => vec![one(&caller, call, limit).await],
-                Err(calls) => together(&caller, calls, limit).await,
-            }
-        })
-    })))
-}
-
-/// A call of the plan, as the library takes it.
-#[derive(Clone)]
-struct Prepared {
-    method: String,
-    params: Option<RawJson<'static>>,
-    is_notification: bool,
-    expected: Option<String>,
-}
-
-impl Prepared {
-    fn new(call: Call) -> Prepared {
-        Prepared {
-            method: serde_json::from_str(&call.method).unwrap_or_default(),
-            params: call.params.and_then(|params| RawJson::new(params).ok()),
-            is_notification: call.is_notification,
-            expected: call.expected,
-        }
-    }
-}
-
-async fn one(caller: &Caller, call: Prepared, limit: Duration) -> Outcome {
-    let Prepared { method, params, is_notification, expected } = call;
-    if is_notification {
-        return match caller.notify(method, params).await {
-            Ok(()) => Outcome::Ok,
-            Err(what) => Outcome::Failed(Class::Transport, what),
-        };
-    }
-    in_limit(limit, caller.call(method, params), expected.as_deref()).await
-}
-
-/// A batch.
-async fn together(caller: &Caller, calls: Vec<Prepared>, limit: Duration) -> Vec<Outcome> {
-    let mut batch = caller.batch();
-    let sent: Vec<_> = calls
-        .into_iter()
-        .map(|Prepared { method, params, is_notification, expected }| match (is_notification, params) {
-            (true, None) => {
-                batch.notify(method, ());
-                None
-            }
-            (true, Some(params)) => {
-                batch.notify(method, params);
-                None
-            }
-            (false, None) => Some((batch.call::<RawJson<'static>>(method, ()), expected)),
-            (false, Some(params)) => Some((batch.call(method, params), expected)),
-        })
-        .collect();
-    if let Err(error) = batch.send() {
-        return sent.iter().map(|_| Outcome::Failed(Class::Transport, error.to_string())).collect();
-    }
-    let answers = sent.into_iter().map(|sent| async move {
-        match sent {
-            Some((call, expected)) => in_limit(limit, call.into_future(), expected.as_deref()).await,
-            None => Outcome::Ok,
-        }
-    });
-    futures_util::future::join_all(answers).await
-}
-
-async fn in_limit(
-    limit: Duration,
-    call: impl Future<Output = Result<RawJson<'static>, CallError>>,
-    expected: Option<&str>,
-) -> Outcome {
-    match timeout(limit, call).await {
-        Ok(answered) => outcome(answered, expected),
-        Err(_) => Outcome::Failed(Class::Timeout, "no answer within --timeout".to_owned()),
-    }
-}
-
-fn outcome(answered: Result<RawJson<'static>, CallError>, expected: Option<&str>) -> Outcome {
-    match answered {
-        Ok(result) if result.get("isError").is_some_and(|flag| flag.as_str() == "true") => {
-            Outcome::Failed(Class::Wrong, "the tool says that it failed".to_owned())
-        }
-        Ok(result) => match expected {
-            Some(expected) if crate::json::compact(result.as_str()) != expected => {
-                Outcome::Failed(Class::Wrong, format!("expected {expected}, came {result}"))
-            }
-            _ => Outcome::Ok,
-        },
-        Err(CallError::Error(error)) => Outcome::Failed(Class::Rpc(error.code.0), error.message.into_owned()),
-        Err(CallError::Decode(what)) => Outcome::Failed(Class::Protocol, what.to_string()),
-        Err(error) => Outcome::Failed(Class::Transport, error.to_string()),
-    }
 }

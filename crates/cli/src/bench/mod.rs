@@ -11,6 +11,7 @@ mod mix;
 mod plan;
 mod rank;
 mod report;
+mod session_lane;
 mod text;
 mod trial;
 

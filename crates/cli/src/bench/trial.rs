@@ -136,7 +136,7 @@ pub(super) async fn in_time<T>(
 }
 
 /// What a server says on its own is not what is measured.
-struct Quiet;
+pub(super) struct Quiet;
 
 impl Listener for Quiet {
     fn notification(&self, _: &str, _: Option<&RawJson<'static>>) {}

@@ -517,6 +517,10 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    pub(crate) fn is_closed(&self) -> bool {
+        self.peer.cause().is_some()
+    }
+
     pub(crate) async fn call(
         &self,
         method: String,
