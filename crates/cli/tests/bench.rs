@@ -52,3 +52,17 @@ fn a_run_goes_on_when_a_server_of_mcp_comes_back() {
     let last = samples.iter().rev().find(|sample| sample["sent"].as_u64() > Some(0)).unwrap();
     assert!(last["ok"].as_u64() > Some(0), "{last}");
 }
+
+/// A disk may be full when the page is written. What was measured is there all the same.
+#[cfg(target_os = "linux")]
+#[test]
+fn figures_are_printed_whatever_becomes_of_the_page() {
+    let run = Command::new(SABIR)
+        .args(["bench", "demo:", "add", "2", "3", "--count", "10", "--html", "/dev/full"])
+        .output()
+        .unwrap();
+    let (out, error) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert!(out.contains("10 answered, 0 errors"), "{out}");
+    assert!(error.contains("cannot write `/dev/full`"), "{error}");
+    assert_eq!(run.status.code(), Some(3));
+}

@@ -50,6 +50,7 @@ pub(crate) async fn run(args: BenchArgs, printer: &Printer) -> Result<Exit, Fail
 }
 
 async fn measure(mut plan: Plan, printer: &Printer) -> Result<Exit, Failure> {
+    report::check_page(&plan)?;
     let mut export = telemetry::started().map(Export::new);
     let trial = Trial::make(&plan, printer).await?;
     plan.settle(&trial, printer)?;
@@ -72,18 +73,34 @@ async fn measure(mut plan: Plan, printer: &Printer) -> Result<Exit, Failure> {
         }
         report.rounds.push(round);
         if interrupted || measured.ended_by.is_some() {
-            report.tell(&plan, printer)?;
-            broken.iter().for_each(|broken| printer.failure(&Failure::new(Exit::Error, broken)));
-            return ended(&measured, interrupted);
+            return tell(&report, &plan, &broken, ended(&measured, interrupted), printer);
         }
         if total.ok == 0 {
-            report.tell(&plan, printer)?;
-            return Err(all_failed(&measured));
+            return tell(&report, &plan, &[], Err(all_failed(&measured)), printer);
         }
     }
-    report.tell(&plan, printer)?;
+    let exit = if broken.is_empty() && !interrupted { Exit::Ok } else { Exit::Error };
+    tell(&report, &plan, &broken, Ok(exit), printer)
+}
+
+/// Tells what was measured. The figures come first: whatever becomes of the page, they are there.
+fn tell(
+    report: &Report,
+    plan: &Plan,
+    broken: &[String],
+    end: Result<Exit, Failure>,
+    printer: &Printer,
+) -> Result<Exit, Failure> {
+    report.tell(plan, printer)?;
     broken.iter().for_each(|broken| printer.failure(&Failure::new(Exit::Error, broken)));
-    Ok(if broken.is_empty() && !interrupted { Exit::Ok } else { Exit::Error })
+    match (end, report.write_page(plan)) {
+        (end, Ok(())) => end,
+        (Ok(_), Err(failure)) => Err(failure),
+        (Err(end), Err(failure)) => {
+            printer.failure(&failure);
+            Err(end)
+        }
+    }
 }
 
 /// One run. Also whether it was interrupted.

@@ -205,13 +205,14 @@ impl Report {
         }
     }
 
-    /// Prints it, and writes the page.
+    /// Writes the page, if one is wanted.
+    pub(super) fn write_page(&self, plan: &Plan) -> Result<(), Failure> {
+        let Some(path) = &plan.html else { return Ok(()) };
+        std::fs::write(path, html::page(self)).map_err(|error| unwritable(path, &error))
+    }
+
+    /// Prints it.
     pub(super) fn tell(&self, plan: &Plan, printer: &Printer) -> Result<(), Failure> {
-        if let Some(path) = &plan.html {
-            std::fs::write(path, html::page(self)).map_err(|error| {
-                Failure::new(Exit::Error, format_args!("cannot write `{}`: {error}", path.display()))
-            })?;
-        }
         match plan.json {
             true => {
                 let text = serde_json::to_string(self)
@@ -234,6 +235,17 @@ impl Report {
     pub(super) fn is_open(&self) -> bool {
         self.config.r#loop == "open"
     }
+}
+
+/// Says before the load that there will be no page. What an earlier run has written stays until there is another one.
+pub(super) fn check_page(plan: &Plan) -> Result<(), Failure> {
+    let Some(path) = &plan.html else { return Ok(()) };
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
+    opened.map(drop).map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
+    Failure::file(format_args!("cannot write `{}`: {error}", path.display()))
 }
 
 impl Figures {
