@@ -33,8 +33,9 @@ impl Setup {
 
     /// Starts the program, and gives the URL that it says it listens at.
     fn start(&mut self, args: &[&str]) -> String {
-        let mut child =
-            Command::new(SABIR).args(args).current_dir(&self.folder).stderr(Stdio::piped()).spawn().unwrap();
+        let mut command = Command::new(SABIR);
+        command.args(args).current_dir(&self.folder).env("XDG_STATE_HOME", &self.folder);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         self.running.push(child);
         let line = lines.next().unwrap().unwrap();
@@ -143,6 +144,25 @@ fn a_target_that_is_not_there_closes_the_connection() {
     assert!(
         setup.recorded().contains(r#""k":"http","raw":"502 Bad Gateway POST /\ncannot reach the target"#)
     );
+}
+
+/// A saved target: its URL, its headers, and its name for `sabir view`.
+#[test]
+fn a_target_may_be_a_saved_one() {
+    let mut setup = Setup::new();
+    let demo = setup.start(&["demo", "--listen", "http://127.0.0.1:0/", "--bearer", "s3cret"]);
+    let saved = format!(
+        "[targets]\nprogram = \"stdio:cat\"\n[targets.mine]\nurl = \"{demo}\"\nheaders = {{ Authorization = \"Bearer s3cret\" }}\n"
+    );
+    fs::write(setup.folder.join("sabir.toml"), saved).unwrap();
+    let tap = setup.tap("http://127.0.0.1:0/", "mine", &[]);
+    assert_eq!(setup.run(&["call", &tap, "add", "2", "3"]), ("5\n".to_owned(), String::new()));
+    assert!(setup.recorded().contains(&format!("\"target\":\"{demo}\"")));
+    let (_, error) = setup.run(&["tap", "--listen", "tcp://127.0.0.1:0", "program"]);
+    assert!(error.contains("stdio:cat is not a URL to pass connections on to"), "{error}");
+    let (_, error) = setup.run(&["tap", "--listen", "tcp://127.0.0.1:0", "unknown"]);
+    assert!(error.contains("`unknown` is not a valid target"), "{error}");
+    setup.start(&["view", "mine"]);
 }
 
 #[test]

@@ -43,6 +43,7 @@ use sabir_model::filter::Filter;
 use crate::args::{TapArgs, TapCommand};
 use crate::exit::{Exit, Failure};
 use crate::filter;
+use crate::peer::Chosen;
 use crate::print::Printer;
 use crate::row::RowFormat;
 use crate::telemetry;
@@ -65,6 +66,7 @@ pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failur
     let mut listen = match (&args.listen, &args.target) {
         (Some(at), Some(target)) => {
             let tls = args.tls.server_tls(Some(at))?;
+            let target = Chosen::of(target, printer)?;
             Some(Listen::new(at, target, tls, Web::new(&args.web)?)?)
         }
         _ => None,

@@ -19,13 +19,16 @@ pub(crate) use serve::{Page, Sender, Sent};
 use crate::args::{TapArgs, ViewArgs, WebArgs};
 use crate::exit::{Exit, Failure};
 use crate::filter;
+use crate::peer::Chosen;
 use crate::print::Printer;
+use crate::target::{Program, Target};
+use crate::targets;
 
 pub(crate) async fn run(args: ViewArgs, printer: &Printer) -> Result<Exit, Failure> {
     if args.take_over {
         return take_over::run().await;
     }
-    let target = in_front(&args)?;
+    let target = in_front(&args, printer)?;
     let WebArgs { headers, cacert, insecure } = &args.web;
     if target.is_none() && (!headers.is_empty() || cacert.is_some() || *insecure) {
         return Err(Failure::usage("headers and certificates are for a target")
@@ -62,7 +65,7 @@ pub(crate) async fn run(args: ViewArgs, printer: &Printer) -> Result<Exit, Failu
 }
 
 /// The tap that a target means.
-fn in_front(args: &ViewArgs) -> Result<Option<TapArgs>, Failure> {
+fn in_front(args: &ViewArgs, printer: &Printer) -> Result<Option<TapArgs>, Failure> {
     let tap =
         || TapArgs { view: true, allow_send: args.allow_send, web: args.web.clone(), ..TapArgs::default() };
     if !args.command.is_empty() {
@@ -76,14 +79,24 @@ fn in_front(args: &ViewArgs) -> Result<Option<TapArgs>, Failure> {
             .ok_or_else(|| Failure::usage(format_args!("`{command}` is not a command")))?;
         return Ok(Some(TapArgs { command: words.into_iter().map(Into::into).collect(), ..tap() }));
     }
-    let scheme = word.split_once(':').and_then(|(scheme, rest)| Some((Scheme::parse(scheme)?, rest)));
-    let listen = match scheme {
-        Some((scheme, rest)) if scheme.is_web() => {
-            let path = rest.trim_start_matches('/').split_once('/').map_or("", |(_, path)| path);
-            format!("http://127.0.0.1:0/{path}")
+    let is_url = word.split_once(':').is_some_and(|(scheme, _)| Scheme::parse(scheme).is_some());
+    let is_file = || word == "-" || Path::new(&*word).exists();
+    if !is_url && (is_file() || targets::is_unknown(&word)) {
+        return Ok(None);
+    }
+    let listen = match Chosen::of(&word, printer)?.target {
+        Target::Url(url) if url.scheme().is_web() => {
+            format!("http://127.0.0.1:0/{}", url.path().trim_start_matches('/'))
         }
-        Some(_) => "tcp://127.0.0.1:0".to_owned(),
-        _ => return Ok(None),
+        Target::Url(_) => "tcp://127.0.0.1:0".to_owned(),
+        // A tap starts its command as it was given, and records how.
+        Target::Program(Program { words, env, folder: None, shown: None }) if env.is_empty() => {
+            return Ok(Some(TapArgs { command: words, ..tap() }));
+        }
+        _ => {
+            let what = format!("`{word}` is not a URL, and not a command alone");
+            return Err(Failure::usage(what).hint("write the command as `sabir view -- COMMAND`"));
+        }
     };
     Ok(Some(TapArgs { listen: Some(listen), target: Some(word.into_owned()), ..tap() }))
 }

@@ -32,6 +32,7 @@ use super::socket::{End, Socket};
 use super::{Listen, relay};
 use crate::exit::Failure;
 use crate::tap::queue::{Channel, Queue, Stream};
+use crate::target::Address;
 use crate::web::Web;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -56,7 +57,7 @@ const HOP: [HeaderName; 8] = [
 
 /// What all connections use.
 pub(super) struct Proxy {
-    pub(super) target: sabir::transport::Url,
+    pub(super) target: Address,
     /// The path that stands for the target's.
     pub(super) path: String,
     host: HeaderValue,
@@ -431,8 +432,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_without_a_request_is_closed() {
-        let listen =
-            Listen::new("http://127.0.0.1:0/", "http://127.0.0.1:1/", None, Web::default()).ok().unwrap();
+        let target = crate::target::Target::parse("http://127.0.0.1:1/").ok().unwrap();
+        let listen = Listen::new("http://127.0.0.1:0/", target.into(), None, Web::default()).ok().unwrap();
         let mut proxy = Proxy::new(&listen, Arc::new(Queue::new(std::time::Instant::now()))).ok().unwrap();
         Arc::get_mut(&mut proxy).unwrap().idle = Duration::from_millis(20);
         let request = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";

@@ -28,7 +28,9 @@ use tokio::sync::Semaphore;
 
 use super::queue::Queue;
 use crate::exit::{Exit, Failure};
+use crate::peer::Chosen;
 use crate::print::Printer;
+use crate::target::{Address, Target};
 use crate::view::Sender;
 use crate::web::{Duplex, Web};
 
@@ -49,7 +51,7 @@ pub(super) struct Listen {
     pub(super) at: Url,
     /// Any free port will do.
     is_any_port: bool,
-    pub(super) target: Url,
+    pub(super) target: Address,
     pub(super) tls: Option<ServerTls>,
     pub(super) web: Web,
     /// For what the page sends, if it may.
@@ -59,8 +61,15 @@ pub(super) struct Listen {
 }
 
 impl Listen {
-    pub(super) fn new(at: &str, target: &str, tls: Option<ServerTls>, web: Web) -> Result<Self, Failure> {
-        let target = Url::parse(target).map_err(Failure::usage)?;
+    pub(super) fn new(at: &str, target: Chosen, tls: Option<ServerTls>, web: Web) -> Result<Self, Failure> {
+        let web = web.with(target.headers);
+        let target = match target.target {
+            Target::Url(target) => target,
+            other => {
+                return Err(Failure::usage(format_args!("{other} is not a URL to pass connections on to"))
+                    .hint("a tap of a command starts it: `sabir tap -- COMMAND`"));
+            }
+        };
         // Port 0 is for listening alone: a URL cannot have it.
         let is_any_port =
             at.split("://").nth(1).and_then(|rest| rest.split('/').next()?.strip_suffix(":0")).is_some();
@@ -139,7 +148,7 @@ impl Listen {
 
 /// What all connections use.
 struct Shared {
-    target: Url,
+    target: Address,
     tls: Option<ServerTls>,
     web: Web,
     queue: Arc<Queue>,
@@ -301,6 +310,10 @@ mod tests {
     const SWITCHED: &str =
         "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
 
+    fn target(url: &str) -> Chosen {
+        Target::parse(url).ok().unwrap().into()
+    }
+
     /// Reads to the end of a head.
     async fn head(stream: &mut TcpStream) -> String {
         let mut came = Vec::new();
@@ -311,7 +324,7 @@ mod tests {
     }
 
     /// A target that greets, and then says what it hears until it hears no more: how many have been open at once.
-    async fn target(greets: bool) -> (String, Arc<AtomicUsize>) {
+    async fn echo(greets: bool) -> (String, Arc<AtomicUsize>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap().to_string();
         let (open, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -341,10 +354,10 @@ mod tests {
     async fn connections_of_every_kind_are_limited() {
         const MOST: usize = 2;
         for (listens, is_web) in [("tcp://127.0.0.1:0", false), ("http://127.0.0.1:0/", true)] {
-            let (at, peak) = target(is_web).await;
+            let (at, peak) = echo(is_web).await;
             let scheme = if is_web { "http" } else { "tcp" };
             let listen =
-                Listen::new(listens, &format!("{scheme}://{at}"), None, Web::default()).ok().unwrap();
+                Listen::new(listens, target(&format!("{scheme}://{at}")), None, Web::default()).ok().unwrap();
             let listener = Listener::bind(&listen.at, true).await.unwrap();
             // The only kind where there are no Unix sockets.
             #[allow(irrefutable_let_patterns)]
