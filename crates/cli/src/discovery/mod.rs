@@ -94,12 +94,36 @@ pub(crate) async fn find(
     args: &PeerArgs,
     printer: &Printer,
 ) -> Result<Discovered, Failure> {
+    let chosen = choose(source, args, printer)?;
+    find_chosen(source, chosen, args, printer).await
+}
+
+/// What a source stands for. `None`: an OpenRPC file.
+pub(crate) fn choose(
+    source: Option<&OsStr>,
+    args: &PeerArgs,
+    printer: &Printer,
+) -> Result<Option<Chosen>, Failure> {
+    match source {
+        Some(path) if is_file(path) => Ok(None),
+        Some(source) => Chosen::of(&source.to_string_lossy(), printer).map(Some),
+        None => Ok(Some(Target::program(args.command.clone())?.into())),
+    }
+}
+
+/// The same as `find`, of what was chosen already.
+pub(crate) async fn find_chosen(
+    source: Option<&OsStr>,
+    chosen: Option<Chosen>,
+    args: &PeerArgs,
+    printer: &Printer,
+) -> Result<Discovered, Failure> {
     // Also for the work on a file.
     stop::at(Instant::now() + args.session.wire.timeout);
-    let chosen = match source {
-        Some(path) if is_file(path) => return read(Path::new(path)),
-        Some(source) => Chosen::of(&source.to_string_lossy(), printer)?,
-        None => Target::program(args.command.clone())?.into(),
+    let chosen = match (chosen, source) {
+        (Some(chosen), _) => chosen,
+        (None, Some(path)) => return read(Path::new(path)),
+        (None, None) => Target::program(args.command.clone())?.into(),
     };
     let session = &args.session;
     let peer = chosen.peer(&session.wire, session.protocol, Some(session.trace))?;

@@ -22,10 +22,11 @@ pub(crate) async fn run(args: ListArgs, printer: &Printer) -> Result<Exit, Failu
         return Err(Failure::usage(format_args!("unexpected argument `{word}`"))
             .hint("`sabir describe TARGET METHOD` describes one method"));
     }
-    if let Some(url) = source.as_deref().and_then(services::host) {
-        return services::run(&url, &args, printer).await;
+    let chosen = discovery::choose(source.as_deref(), &args.peer, printer)?;
+    if let Some(host) = chosen.as_ref().and_then(services::host) {
+        return services::run(&host, &args, printer).await;
     }
-    let found = discovery::find(source.as_deref(), &args.peer, printer).await?;
+    let found = discovery::find_chosen(source.as_deref(), chosen, &args.peer, printer).await?;
     stop::never();
     if args.json {
         for method in &found.document.methods {

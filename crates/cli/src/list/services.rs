@@ -1,38 +1,42 @@
 //! `sabir list nats://HOST`: the services behind NATS, who serves them, and their methods.
 
-use std::ffi::OsStr;
 use std::time::Duration;
 
-use sabir::transport::Url;
 use sabir::transport::nats::{Service, services};
 use serde_json::json;
+use tokio::time::{Instant, timeout_at};
 
 use super::{cells, line, summary};
 use crate::args::ListArgs;
+use crate::detect::Watch;
 use crate::discovery::{self, Discovered};
 use crate::exit::{Exit, Failure};
 use crate::layout::Table;
 use crate::nats;
 use crate::paint::Paint;
-use crate::peer::Chosen;
+use crate::peer::{Chosen, PeerOptions};
 use crate::print::Printer;
 use crate::stop;
+use crate::target::{Address, Target};
 
 /// How long answers are gathered. Nobody knows how many there will be.
 const WITHIN: Duration = Duration::from_millis(300);
 
-/// The URL of a server of NATS without the name of a service.
-pub(super) fn host(source: &OsStr) -> Option<String> {
-    let text = source.to_str()?;
-    Url::parse(text).ok().filter(|url| url.scheme().is_nats() && url.path() == "/")?;
-    Some(text.trim_end_matches('/').to_owned())
+/// The servers of NATS that are meant, if no service is named.
+pub(super) fn host(chosen: &Chosen) -> Option<Address> {
+    match &chosen.target {
+        Target::Url(url) if url.scheme().is_nats() && url.path() == "/" => Some(url.clone()),
+        _ => None,
+    }
 }
 
-pub(super) async fn run(url: &str, args: &ListArgs, printer: &Printer) -> Result<Exit, Failure> {
+pub(super) async fn run(url: &Address, args: &ListArgs, printer: &Printer) -> Result<Exit, Failure> {
     let session = &args.peer.session;
-    stop::at(tokio::time::Instant::now() + session.wire.timeout);
-    let peer = Chosen::of(url, printer)?.peer(&session.wire, session.protocol, Some(session.trace))?;
-    let mut nats = nats::settings(&Url::parse(url).map_err(Failure::usage)?)?;
+    let deadline = Instant::now() + session.wire.timeout;
+    stop::at(deadline);
+    let chosen = Chosen::from(Target::Url(url.clone()));
+    let peer = chosen.peer(&session.wire, session.protocol, Some(session.trace))?;
+    let mut nats = nats::settings(url)?;
     if let Some(root) = peer.web.root() {
         nats = nats.root_certificate(root);
     }
@@ -40,7 +44,10 @@ pub(super) async fn run(url: &str, args: &ListArgs, printer: &Printer) -> Result
     let found = tokio::select! {
         biased;
         interrupted = stop::interrupted() => return Err(interrupted),
-        found = asking => found.map_err(|error| peer.unreachable(&error))?,
+        found = timeout_at(deadline, asking) => match found {
+            Ok(found) => found.map_err(|error| peer.unreachable(&error))?,
+            Err(_) => return Err(peer.timed_out(&Watch::default())),
+        },
     };
     if found.is_empty() {
         return Err(Failure::new(Exit::Connect, format_args!("no service has a worker at {}", peer.target))
@@ -48,7 +55,7 @@ pub(super) async fn run(url: &str, args: &ListArgs, printer: &Printer) -> Result
     }
     let mut out = String::new();
     for service in &found {
-        let methods = methods(url, service, args, printer).await;
+        let methods = methods(&peer, url, service, printer).await;
         if args.json {
             printer.json(&service_line(service, methods.as_ref()).to_string())?;
             continue;
@@ -78,12 +85,17 @@ pub(super) async fn run(url: &str, args: &ListArgs, printer: &Printer) -> Result
 }
 
 /// What a service offers, if it says so.
-async fn methods(url: &str, service: &Service, args: &ListArgs, printer: &Printer) -> Option<Discovered> {
+async fn methods(
+    peer: &PeerOptions,
+    url: &Address,
+    service: &Service,
+    printer: &Printer,
+) -> Option<Discovered> {
     if !service.is_jsonrpc {
         return None;
     }
-    let target = format!("{url}/{}", service.name);
-    discovery::find(Some(OsStr::new(&target)), &args.peer, printer).await.ok()
+    let target = Target::Url(url.with_service(&service.name).ok()?.into());
+    discovery::discover(&PeerOptions { target, ..peer.clone() }, printer).await.ok()
 }
 
 fn heading(service: &Service) -> String {

@@ -282,6 +282,14 @@ impl Url {
         self.userinfo.as_ref().map(|userinfo| userinfo.0.as_str())
     }
 
+    /// A service at the same servers of NATS, with the same credentials.
+    #[cfg(feature = "nats")]
+    pub fn with_service(&self, name: &str) -> Result<Url, UrlError> {
+        let host = self.text.strip_suffix(self.path()).unwrap_or(&self.text);
+        let userinfo = self.userinfo.clone();
+        Url::parse(&format!("{}/{name}", host.trim_end_matches('/'))).map(|url| Url { userinfo, ..url })
+    }
+
     /// The URL that a reference of a document at this URL names, by RFC 3986, if it has the same origin: the same
     /// scheme, host and port. What is sent may hold secrets, which are not for other servers.
     pub fn join_same_origin(&self, reference: &str) -> Option<Url> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use sabir::Router;
+use sabir::transport::Url;
 use sabir::transport::nats::services;
 
 use crate::server::NatsServer;
@@ -17,20 +18,20 @@ async fn services_and_their_instances_are_found() {
     let server = NatsServer::start();
     let host = format!("nats://127.0.0.1:{}", server.port);
     let within = Duration::from_millis(500);
-    assert_eq!(services(&host, options(), within).await.unwrap(), []);
+    assert_eq!(services(&Url::parse(&host).unwrap(), options(), within).await.unwrap(), []);
     let _workers = [
         Worker::start(&server.url("demo")).await,
         Worker::start(&server.url("demo")).await,
         Worker::start(&server.url("other")).await,
     ];
-    let found = services(&host, options(), within).await.unwrap();
+    let found = services(&Url::parse(&host).unwrap(), options(), within).await.unwrap();
     let told: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.is_jsonrpc, s.instances.len())).collect();
     assert_eq!(told, [("demo", true, 2), ("other", true, 1)]);
     let instance = &found[0].instances[0];
     assert_eq!((instance.version.as_str(), instance.description.as_str()), ("1.2.3", "A service of tests."));
     // Nothing is described, so there is no document.
     assert!(!instance.metadata.as_ref().unwrap().contains_key("openrpc"));
-    let only = services(&server.url("other"), options(), within).await.unwrap();
+    let only = services(&Url::parse(&server.url("other")).unwrap(), options(), within).await.unwrap();
     assert_eq!(only.len(), 1);
 }
 
@@ -48,7 +49,7 @@ async fn instances_that_offer_the_same_say_so() {
         let worker = sabir::listen(&url, router(method)).nats(options()).await.unwrap();
         workers.push(Worker::run(worker, Arc::default()));
     }
-    let found = services(&url, options(), Duration::from_millis(500)).await.unwrap();
+    let found = services(&Url::parse(&url).unwrap(), options(), Duration::from_millis(500)).await.unwrap();
     let digests = found[0].instances.iter().map(|instance| &instance.metadata.as_ref().unwrap()["openrpc"]);
     let digests: Vec<&String> = digests.collect();
     assert!(digests.iter().all(|digest| digest.len() == "sha256:".len() + 64), "{digests:?}");

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use async_nats::{Client, HeaderMap};
 use futures_util::{FutureExt, StreamExt};
+use sabir::transport::Url;
 use sabir::transport::nats::services;
 use sabir::{Connections, Router};
 use serde_json::Value;
@@ -21,7 +22,8 @@ async fn stranger(server: &NatsServer) -> Client {
 
 /// Where the only worker is reached.
 async fn instance(server: &NatsServer) -> String {
-    let found = services(&server.url("demo"), options(), Duration::from_secs(1)).await.unwrap();
+    let found =
+        services(&Url::parse(&server.url("demo")).unwrap(), options(), Duration::from_secs(1)).await.unwrap();
     format!("jr.demo.i.{}", found[0].instances[0].id)
 }
 

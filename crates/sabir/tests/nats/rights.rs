@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use sabir::transport::Url;
 use sabir::transport::nats::services;
 use sabir::{CallError, ConnectErrorKind, DeliveryFailure, Error, Nats, Router, transport};
 
@@ -82,7 +83,7 @@ async fn rights_that_are_missing_are_named() {
     );
     // Nor ask who is there.
     let within = Duration::from_secs(5);
-    let outcome = services(&url, options().user("mute", "m"), within).await;
+    let outcome = services(&Url::parse(&url).unwrap(), options().user("mute", "m"), within).await;
     let text = outcome.map_or_else(|error| error.to_string(), |found| format!("{found:?}"));
     assert!(text.contains("NATS does not allow to ask for services") && text.contains("$SRV.INFO"), "{text}");
     // One may not read where others get their answers.

@@ -75,9 +75,8 @@ fn text_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D:
 }
 
 /// Asks who is there, and gathers what comes within so long. The URL may name a service, to ask for that alone.
-pub async fn services(url: &str, nats: Nats, within: Duration) -> Result<Vec<Service>, Error> {
-    let url = Url::parse(url)?;
-    let (client, mut events) = connect(&url, &nats, &nats.tls, "sabir").await?;
+pub async fn services(url: &Url, nats: Nats, within: Duration) -> Result<Vec<Service>, Error> {
+    let (client, mut events) = connect(url, &nats, &nats.tls, "sabir").await?;
     let failed = |error: &dyn std::fmt::Display| Error::config(format!("cannot ask `{url}`: {error}"));
     let inbox = format!("{}.{}", nats.inbox_prefix, wire::unique_name());
     let mut answers = client.subscribe(inbox.clone()).await.map_err(|error| failed(&error))?;
