@@ -22,16 +22,22 @@ struct Metric {
     name: &'static str,
     of: fn(&Round) -> f64,
     more_is_better: bool,
+    /// Of calls that were answered: without any, there is no such figure.
+    is_time: bool,
+}
+
+const fn time(name: &'static str, of: fn(&Round) -> f64) -> Metric {
+    Metric { name, of, more_is_better: false, is_time: true }
 }
 
 const METRICS: [Metric; 7] = [
-    Metric { name: "calls/s", of: |round| round.rate_answered, more_is_better: true },
-    Metric { name: "mean ms", of: |round| round.latency_ms.mean, more_is_better: false },
-    Metric { name: "p50 ms", of: |round| round.latency_ms.p50, more_is_better: false },
-    Metric { name: "p90 ms", of: |round| round.latency_ms.p90, more_is_better: false },
-    Metric { name: "p99 ms", of: |round| round.latency_ms.p99, more_is_better: false },
-    Metric { name: "p99.9 ms", of: |round| round.latency_ms.p999, more_is_better: false },
-    Metric { name: "errors %", of: errors, more_is_better: false },
+    Metric { name: "calls/s", of: |round| round.rate_answered, more_is_better: true, is_time: false },
+    time("mean ms", |round| round.latency_ms.mean),
+    time("p50 ms", |round| round.latency_ms.p50),
+    time("p90 ms", |round| round.latency_ms.p90),
+    time("p99 ms", |round| round.latency_ms.p99),
+    time("p99.9 ms", |round| round.latency_ms.p999),
+    Metric { name: "errors %", of: errors, more_is_better: false, is_time: false },
 ];
 
 fn errors(round: &Round) -> f64 {
@@ -46,6 +52,8 @@ enum Verdict {
     Same,
     /// Too few rounds to say anything.
     Unknown,
+    /// No call was answered in one of the runs.
+    Nothing,
 }
 
 impl Verdict {
@@ -55,6 +63,7 @@ impl Verdict {
             Verdict::Worse => "worse",
             Verdict::Same => "no difference shown",
             Verdict::Unknown => "too few rounds to tell",
+            Verdict::Nothing => "nothing to compare",
         }
     }
 }
@@ -62,8 +71,8 @@ impl Verdict {
 /// A figure of both runs.
 struct Compared {
     metric: &'static Metric,
-    a: f64,
-    b: f64,
+    a: Option<f64>,
+    b: Option<f64>,
     /// By how many per cent B is above A; `None` if A is 0.
     change: Option<f64>,
     p: Option<f64>,
@@ -93,14 +102,15 @@ pub(super) fn run(args: &BenchCompareArgs, printer: &Printer) -> Result<Exit, Fa
         false => {
             let mut table = Table::new(&["", "A", "B", "change", "p", ""]);
             for row in &compared {
-                let shown = |value: f64| match row.metric.name {
-                    "calls/s" => count(value.round() as u64),
-                    _ => ms(value),
+                let shown = |value: Option<f64>| match (value, row.metric.name) {
+                    (None, _) => "-".to_owned(),
+                    (Some(value), "calls/s") => count(value.round() as u64),
+                    (Some(value), _) => ms(value),
                 };
                 let paint = match row.verdict {
                     Verdict::Better => Some(Paint::Came),
                     Verdict::Worse => Some(Paint::Error),
-                    Verdict::Same | Verdict::Unknown => None,
+                    Verdict::Same | Verdict::Unknown | Verdict::Nothing => None,
                 };
                 table.row([
                     (Some(Paint::Key), row.metric.name.to_owned()),
@@ -115,6 +125,12 @@ pub(super) fn run(args: &BenchCompareArgs, printer: &Printer) -> Result<Exit, Fa
             if compared.iter().any(|row| row.verdict == Verdict::Unknown) {
                 printer.hint(&format!("measure at least {FEWEST} times: --rounds 5"));
             }
+        }
+    }
+    for (name, report) in [("A", &a), ("B", &b)] {
+        if let Some(failed) = report.rounds.iter().position(|round| round.ok == 0) {
+            let what = format!("{name} is a run that failed: no call succeeded in round {}", failed + 1);
+            return Err(Failure::new(Exit::Error, what));
         }
     }
     Ok(match compared.iter().any(|row| row.verdict == Verdict::Worse) {
@@ -166,8 +182,16 @@ fn compare(a: &Report, b: &Report, tolerance: f64) -> Vec<Compared> {
     METRICS
         .iter()
         .map(|metric| {
-            let values = |report: &Report| report.rounds.iter().map(metric.of).collect::<Vec<f64>>();
+            let values = |report: &Report| {
+                let rounds = report.rounds.iter().filter(|round| round.ok > 0 || !metric.is_time);
+                rounds.map(metric.of).collect::<Vec<f64>>()
+            };
             let (a, b) = (values(a), values(b));
+            if a.is_empty() || b.is_empty() {
+                let of = |values: &[f64]| (!values.is_empty()).then(|| median(values));
+                let (a, b, verdict) = (of(&a), of(&b), Verdict::Nothing);
+                return Compared { metric, a, b, change: None, p: None, verdict };
+            }
             let p = p_value(&a, &b);
             let (a, b) = (median(&a), median(&b));
             let change = (a != 0.0).then(|| 100.0 * (b - a) / a);
@@ -179,7 +203,7 @@ fn compare(a: &Report, b: &Report, tolerance: f64) -> Vec<Compared> {
                 Some(_) if (b > a) == metric.more_is_better => Verdict::Better,
                 Some(_) => Verdict::Worse,
             };
-            Compared { metric, a, b, change, p, verdict }
+            Compared { metric, a: Some(a), b: Some(b), change, p, verdict }
         })
         .collect()
 }

@@ -57,10 +57,11 @@ fn plural(number: u64, what: &str) -> String {
 fn one(body: &mut String, report: &Report, round: &Round) {
     body.push_str("<div class=\"tiles\">");
     let errors = if round.errors > 0 { "tile bad" } else { "tile" };
+    let time = |value: f64| if round.ok > 0 { format!("{} ms", ms(value)) } else { "-".to_owned() };
     for (class, name, value) in [
         ("tile", "calls/s", count(round.rate_answered.round() as u64)),
-        ("tile", "p50", format!("{} ms", ms(round.latency_ms.p50))),
-        ("tile", "p99", format!("{} ms", ms(round.latency_ms.p99))),
+        ("tile", "p50", time(round.latency_ms.p50)),
+        ("tile", "p99", time(round.latency_ms.p99)),
         ("tile", "answered", count(round.ok)),
         (errors, "errors", count(round.errors)),
     ] {
@@ -257,6 +258,20 @@ fn options(body: &mut String, report: &Report) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_an_answer_there_are_no_times() {
+        let mut report: Report =
+            serde_json::from_str(include_str!("../../tests/data/bench/report.json")).expect("a report");
+        report.rounds.truncate(1);
+        assert!(!page(&report).contains("<b>-</b><span>p50</span>"));
+        report.rounds[0].ok = 0;
+        let page = page(&report);
+        assert!(
+            page.contains("<b>-</b><span>p50</span>") && page.contains("<b>-</b><span>p99</span>"),
+            "{page}"
+        );
+    }
 
     /// A report with names and messages of a server that means harm.
     #[test]
