@@ -162,7 +162,9 @@ impl Generator {
             };
             // What was due before there was no room waited from then on; what became due since, from its time.
             let waited = self.blocked_since.map_or(0, |since| now - since.max(due).min(now));
-            self.tally.late(segment as u32, now - due - waited, waited);
+            if self.schedule.segments[segment].measured {
+                self.tally.late(segment as u32, now - due - waited, waited);
+            }
             self.give(lane, due, segment as u32, batch);
         }
         if self.next_due(now).is_none() {

@@ -25,6 +25,6 @@ pub use lane::{Answer, CallFn, Connect, Duplex, Lane};
 pub use limit::{Limit, Measure};
 pub use plan::{Call, Pace, Plan, mixed_order};
 pub use rate::Rate;
-pub use tally::{Class, ErrorTally, Measured, MethodTally, Outcome, Sample, StepTally, Waits};
+pub use tally::{Class, ErrorTally, Measured, MethodTally, OTHERS, Outcome, Sample, StepTally, Waits};
 pub use times::Times;
 pub use units::parse_time;

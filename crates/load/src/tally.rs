@@ -9,6 +9,9 @@ use crate::times::Times;
 /// Rows of methods: each has a histogram of its own. What has none is counted in the last.
 const MOST_METHODS: usize = 64;
 
+/// The name of the row that calls share which have none of their own.
+pub const OTHERS: &str = "others";
+
 /// Kinds of errors before further codes of the server are counted together.
 const MOST_ERRORS: usize = 64;
 
@@ -366,7 +369,7 @@ fn rows(calls: &[Call]) -> (Vec<MethodTally>, Vec<u32>) {
         let row = *known.entry(call.name.as_str()).or_insert_with(|| {
             let is_full = methods.len() == MOST_METHODS;
             match methods.last_mut().filter(|_| is_full) {
-                Some(last) => last.name = "others".to_owned(),
+                Some(last) => last.name = OTHERS.to_owned(),
                 None => methods.push(MethodTally { name: call.name.clone(), ..MethodTally::default() }),
             }
             methods.len() as u32 - 1

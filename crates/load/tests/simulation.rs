@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use sabir_load::{Call, Class, Generator, Measured, Outcome, Pace, Plan};
+use sabir_load::{Call, Class, Generator, Measured, Outcome, Pace, Plan, Ticket};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -214,6 +214,32 @@ fn a_late_generator_gives_no_step_a_part_of_the_next() {
     let broken = measured.broken.expect("the limit is broken");
     assert!(broken.starts_with("p99>10ms after 3 s at 300 calls/s: "), "{broken}");
     assert_eq!((measured.steps.len(), measured.steps[2].sent), (3, 300));
+}
+
+/// Whoever watches a run must not be told of calls that do not count in the end.
+#[test]
+fn the_warm_up_is_left_out_while_it_goes_on() {
+    let warmup = Duration::from_secs(2);
+    let plan = Plan { warmup, max_in_flight: 1, ..plan(open("20")) };
+    let mut generator = Generator::new(plan, 1);
+    let mut tickets = Vec::new();
+    let mut late = 0;
+    // One call is open at a time, and is sent each 60 ms, though one is due each 50 ms: those behind it wait for room.
+    for now in (0..4 * SECOND).step_by(10 * MS as usize) {
+        tickets.drain(..).for_each(|ticket: Ticket| generator.answered(ticket.id, now, &Outcome::Ok));
+        generator.set_room(0, u32::MAX);
+        generator.poll(now);
+        if now % (60 * MS) == 0 {
+            generator.take(0, now, &mut tickets);
+        }
+        let so_far = generator.so_far();
+        let count = so_far.total().late.count();
+        assert!(count >= late && (now >= 2 * SECOND || count + so_far.waits.count == 0), "{count} at {now}");
+        late = count;
+    }
+    let measured = generator.finish(4 * SECOND);
+    assert!(late > 10 && measured.total().late.count() == late, "{late}");
+    assert!(measured.waits.count > 0);
 }
 
 /// A server that does not answer at all is seen without a single answer.

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use sabir_load::{Class, Measured, Progress, Times};
+use sabir_load::{Class, Measured, OTHERS, Progress, Times};
 
-use crate::telemetry::{Attributes, Labels, Metric, Metrics, Place, Span, SpanKind, Started, Value};
+use crate::telemetry::{Attributes, Labels, Metric, Metrics, OTHER, Place, Span, SpanKind, Started, Value};
 
 /// How often metrics are brought up to date. Counting the times of all methods takes some hundred microseconds, in which the
 /// generator sends nothing.
@@ -87,7 +87,8 @@ impl Totals {
         };
         let (call_bounds, late_bounds) = (Metric::ClientCall.bounds(), Metric::BenchLate.bounds());
         for method in &measured.methods {
-            all.methods.entry(method.name.clone()).or_default().add(&method.latency, &call_bounds);
+            let name = if method.name == OTHERS { OTHER } else { &method.name };
+            all.methods.entry(name.to_owned()).or_default().add(&method.latency, &call_bounds);
         }
         // In a closed loop nothing is due before it is sent.
         for step in measured.steps.iter().filter(|step| step.asked.is_some() && step.late.count() > 0) {
@@ -193,5 +194,13 @@ mod tests {
             [("-32000", 6), ("timeout", 6)]
         );
         assert_eq!(all.bytes, (20, 40));
+    }
+
+    #[test]
+    fn methods_without_a_row_have_the_label_of_all_others() {
+        let method = |name: &str| MethodTally { name: name.to_owned(), ..MethodTally::default() };
+        let round = Measured { methods: vec![method("add"), method(OTHERS)], ..Measured::default() };
+        let all = Totals::default().with(&round);
+        assert_eq!(all.methods.keys().map(String::as_str).collect::<Vec<_>>(), [OTHER, "add"]);
     }
 }
