@@ -309,6 +309,25 @@ mod over_http {
     }
 
     #[tokio::test]
+    async fn a_trace_in_the_params_is_kept_and_in_the_headers() {
+        let spans = Spans::default();
+        let _guard = tracing::subscriber::set_default(spans.clone());
+        let router = Router::new().method("both", |ctx: Ctx, params: Value| {
+            let header = ctx.http().and_then(|parts| parts.headers.get("traceparent"));
+            let header = header.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+            let in_params = ctx.meta().map(ToString::to_string);
+            drop(params);
+            async { Ok((header, in_params)) }
+        });
+        let (url, serving) = serve(router).await;
+        let peer = sabir::connect(&*url, Router::new().spans().propagate(spans.clone())).await.unwrap();
+        let meta = json!({"traceparent": parent(9)});
+        let both = peer.call::<(String, Option<String>)>("both", json!({"_meta": meta})).await.unwrap();
+        assert_eq!(both, (parent(9), Some(meta.to_string())));
+        serving.abort();
+    }
+
+    #[tokio::test]
     async fn a_proxy_without_spans_passes_headers_on() {
         let (worker, serving) = serve(service()).await;
         let upstream = sabir::connect(&*worker, Router::new()).await.unwrap();

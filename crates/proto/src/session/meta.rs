@@ -109,25 +109,23 @@ pub(super) fn insert(
 ) -> Option<bool> {
     let params = std::str::from_utf8(&out[start..]).ok()?;
     let mut inner = Vec::new();
-    if let Some(trace) = trace {
+    let meta = Cursor::trusted(params).member("_meta");
+    let has = |name| meta.is_some_and(|meta| Cursor::trusted(meta).member(name).is_some());
+    // The caller may have brought a trace of its own.
+    if let Some(trace) = trace.filter(|_| !has("traceparent")) {
         put(&mut inner, "traceparent", |out| encode::string(out, &trace.traceparent));
         for (name, value) in [("tracestate", &trace.tracestate), ("baggage", &trace.baggage)] {
-            if let Some(value) = value.as_ref().filter(|value| !value.is_empty()) {
+            if let Some(value) = value.as_ref().filter(|value| !value.is_empty() && !has(name)) {
                 put(&mut inner, name, |out| encode::string(out, value));
             }
         }
     }
     let mut outer = Vec::new();
-    let meta = Cursor::trusted(params).member("_meta");
     let number = |out: &mut Vec<u8>, n: u64| out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
     let taken = match token {
         None => false,
         // The caller brought a token of its own.
-        Some((NotificationStyle::Notifications, _))
-            if meta.is_some_and(|m| Cursor::trusted(m).member("progressToken").is_some()) =>
-        {
-            false
-        }
+        Some((NotificationStyle::Notifications, _)) if has("progressToken") => false,
         Some((NotificationStyle::Dollar, _)) if Cursor::trusted(params).member("workDoneToken").is_some() => {
             false
         }

@@ -8,6 +8,8 @@ use sabir_proto::{
 };
 use tokio::time::Instant;
 
+#[cfg(feature = "http")]
+use crate::TraceContext;
 use crate::peer::Peer;
 use crate::peer::call_slot::{BegunOptions, DEFAULT_OPTIONS};
 use crate::peer::commands::{
@@ -114,7 +116,10 @@ impl SessionContext {
         if let (Some(trace), Ok(key)) = (&options.trace, &sent)
             && let Some(headers) = self.peer.shared.headers.get()
         {
-            headers.keep_trace(key.id(), trace);
+            let meta = call.params.as_ref().filter(|_| !options.relay).and_then(|params| params.get("_meta"));
+            // Those who look there see what those see who look at the params.
+            let own = meta.as_ref().and_then(TraceContext::from_meta);
+            headers.keep_trace(key.id(), own.as_ref().unwrap_or(trace));
         }
         sent
     }
