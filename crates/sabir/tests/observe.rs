@@ -77,6 +77,24 @@ async fn both_sides_are_told() {
 }
 
 /// A result that cannot be written, or is too large, goes out as an error: that is what counts.
+/// Also where the transport still waits for its peer, as a WebSocket does: nobody waits for that.
+#[cfg(feature = "http")]
+#[tokio::test]
+async fn the_end_of_every_connection_is_told() {
+    for scheme in ["tcp", "http", "ws"] {
+        let server = sabir::listen(format!("{scheme}://127.0.0.1:0"), Router::new()).await.unwrap();
+        let url = server.url().to_string();
+        let serving = tokio::spawn(server.run());
+        let log = Log::default();
+        let peer = sabir::connect(&*url, watched(Router::new(), &log)).await.unwrap();
+        peer.call::<()>("unknown", ()).await.unwrap_err();
+        peer.shutdown(Duration::from_secs(1)).await;
+        let ends = log.lock().unwrap().iter().filter(|line| line.starts_with("closed")).count();
+        assert_eq!(ends, 1, "{scheme}: {log:?}");
+        serving.abort();
+    }
+}
+
 #[tokio::test]
 async fn what_went_out_is_told() {
     let log = Log::default();

@@ -34,7 +34,7 @@ const GATHERING: Duration = Duration::from_micros(20);
 /// Drives one session over its transport until it ends.
 pub(crate) struct Connection<P> {
     pub(super) engine: Engine,
-    /// Whether it is more than the exchange of one request.
+    /// Whether it is more than the exchange of one request, and its end is still to be told.
     counts: bool,
     sleep: Pin<Box<Sleep>>,
     /// What `sleep` is set to.
@@ -187,7 +187,10 @@ impl<P: Io> Connection<P> {
 
     /// Ends what waits first, then closes the transport.
     fn begin_close(&mut self, cause: Cause) {
-        self.closing = Some(self.engine.context.close(cause));
+        let cause = self.engine.context.close(cause);
+        // Whoever waits for the end need not wait until the peer has answered that the transport closes.
+        self.tell_closed(&cause);
+        self.closing = Some(cause);
         let timeout = if self.is_hurried { HURRIED_CLOSE } else { CLOSE_TIMEOUT };
         self.sleep.as_mut().reset(Instant::now() + timeout);
     }
@@ -290,13 +293,21 @@ impl<P: Io> Connection<P> {
     }
 }
 
+impl<P> Connection<P> {
+    fn tell_closed(&mut self, cause: &Cause) {
+        if std::mem::take(&mut self.counts) {
+            self.engine.context.read_clock();
+            let took = self.engine.context.now.elapsed();
+            self.engine.context.tell(&Observed::Closed { cause, took });
+        }
+    }
+}
+
 impl<P> Drop for Connection<P> {
     fn drop(&mut self) {
         if self.counts {
             let cause = self.engine.end();
-            self.engine.context.read_clock();
-            let took = self.engine.context.now.elapsed();
-            self.engine.context.tell(&Observed::Closed { cause: &cause, took });
+            self.tell_closed(&cause);
         }
     }
 }
