@@ -32,6 +32,9 @@ const NATS_LOGS: &str = "see the logs of the worker and of the NATS server; the 
 const NATS_INBOX: &str =
     "NATS_INBOX_PREFIX names the prefix of the inboxes that the account may subscribe to";
 
+/// What the end of a WebSocket begins with, if its peer has said why; a code follows.
+const CLOSED_WEBSOCKET: &str = "the peer closed the WebSocket (";
+
 const CREDENTIALS: &str = "-H 'Authorization: Bearer ${TOKEN}'";
 
 impl PeerOptions {
@@ -297,8 +300,17 @@ impl PeerOptions {
                 Failure::new(Exit::Connect, format_args!("no answer from {target}: {cause}")).hint(hint)
             }
             Target::Url(_) => {
-                Failure::new(Exit::Protocol, format_args!("{target} closed the connection without an answer"))
-                    .hints([Some("see the log of the server".to_owned()), self.framing_hint(watch)])
+                let what = format!("{target} closed the connection without an answer");
+                // The close code of a WebSocket, which may say why.
+                let (what, hint) = match cause.strip_prefix(CLOSED_WEBSOCKET) {
+                    Some(code) if code.starts_with("1009") => {
+                        (format!("{what} ({code}"), "the message is too large for the server: send less")
+                    }
+                    Some(code) => (format!("{what} ({code}"), "see the log of the server"),
+                    None => (what, "see the log of the server"),
+                };
+                let hint = Some(hint.to_owned());
+                Failure::new(Exit::Protocol, what).hints([hint, self.framing_hint(watch)])
             }
             Target::Demo => Failure::new(Exit::Protocol, format_args!("no answer: {cause}")),
         }

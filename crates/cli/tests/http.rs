@@ -8,6 +8,7 @@ mod shell;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -349,4 +350,23 @@ fn a_server_that_refuses_a_token_says_why() {
     );
     let told = logged_in(&server, "call URL add").stderr;
     assert!(told.contains("the server says `the token is not for this server`"), "{told}");
+}
+
+/// The close code is all that says it.
+#[test]
+fn a_websocket_tells_that_a_message_was_too_large() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sabir"));
+    command.args(["demo", "--listen", "ws://127.0.0.1:0"]).stderr(Stdio::piped());
+    let mut demo = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(demo.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let url = line.trim().rsplit(' ').next().unwrap();
+    let large =
+        r#"{ printf '["'; head -c 17825792 /dev/zero | tr '\0' a; printf '"]'; } | sabir call URL echo -d -"#;
+    let Run { stderr, exit, .. } = Shell::new("too-large").run(&large.replace("URL", url));
+    demo.kill().unwrap();
+    demo.wait().unwrap();
+    assert!(stderr.contains("(1009): a WebSocket message was too large"), "{stderr}");
+    assert!(stderr.contains("the message is too large for the server: send less"), "{stderr}");
+    assert_eq!(exit, 5);
 }

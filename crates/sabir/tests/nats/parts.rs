@@ -67,7 +67,7 @@ async fn what_is_too_large_altogether_is_refused() {
     // The worker takes 16 MiB, and the caller would send 20.
     let refused = peer.call::<String>("echo", ("a".repeat(17 << 20),)).await;
     assert!(
-        matches!(&refused, Err(CallError::Error(e)) if e.code == ErrorCode::INVALID_REQUEST),
+        matches!(&refused, Err(CallError::Error(e)) if e.code == ErrorCode::MESSAGE_TOO_LARGE),
         "{refused:?}"
     );
     let refused = peer.call::<String>("repeat", (17 << 20,)).await;

@@ -25,7 +25,7 @@ use crate::server::nats::deadlines::Deadlines;
 use crate::server::nats::dispatch::weight;
 use crate::server::nats::micro::Stats;
 use crate::server::nats::session::Item;
-use crate::transport::nats::parts::{Assembler, MOST_PARTS, split};
+use crate::transport::nats::parts::{Assembler, MOST_PARTS, PartError, split};
 use crate::transport::nats::wire::{self, Status};
 use crate::transport::nats::{Nats, trace};
 
@@ -295,7 +295,11 @@ impl WorkerLink {
                     Ok(Some(text)) => Some(text),
                     Ok(None) => return None,
                     Err(error) => {
-                        let error = ErrorObject::because(ErrorCode::INVALID_REQUEST, error);
+                        let code = match error {
+                            PartError::TooLarge { .. } => ErrorCode::MESSAGE_TOO_LARGE,
+                            _ => ErrorCode::INVALID_REQUEST,
+                        };
+                        let error = ErrorObject::because(code, error);
                         self.refuse(message.reply?, &error);
                         return None;
                     }
