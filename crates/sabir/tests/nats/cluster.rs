@@ -169,6 +169,27 @@ async fn subscriptions_and_sessions_end_with_their_server_and_are_told_why() {
 
 #[tokio::test]
 #[ignore = "needs nats-server"]
+async fn subscriptions_and_sessions_of_a_worker_that_changes_servers_are_told_why() {
+    let nodes = cluster();
+    let _worker = Worker::start(&nodes[1].url("demo")).await;
+    let peer = caller(&nodes[0].url("demo")).await;
+    until("calls are answered", async || works(&peer).await).await;
+    let mut subscription = peer.subscribe::<u64>(COUNT, (0,)).await.unwrap();
+    assert_eq!(subscription.next().await, Some(Ok(0)));
+    let session = caller_with(&nodes[0].url("demo"), options().sticky(true), Router::new()).await;
+    assert!(works(&session).await);
+    nodes[1].signal("-USR2");
+    let ended = tokio::time::timeout(Duration::from_secs(8), subscription.next());
+    assert_eq!(ended.await.expect("it ends with the worker's connection"), None);
+    let end = format!("{:?}", subscription.end());
+    assert!(end.contains("the worker has left its server of NATS"), "{end}");
+    let cause = tokio::time::timeout(Duration::from_secs(8), session.closed()).await.unwrap().to_string();
+    assert!(cause.contains("the worker has left its server of NATS"), "{cause}");
+    assert!(works(&peer).await);
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
 async fn a_server_without_others_is_not_left() {
     let server = NatsServer::start();
     let worker = Worker::start(&server.url("demo")).await;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use async_nats::connection::State;
@@ -77,6 +77,8 @@ pub(super) struct Dispatcher {
     queued: Arc<AtomicUsize>,
     /// What all sessions hold of messages that have come in part.
     parts: Arc<MemoryBudget>,
+    /// It leaves its server, and another one has taken over.
+    moves: Arc<AtomicBool>,
     /// What the sessions do not say themselves: refusals, and who is here.
     outbox: VecDeque<OutboundMessage>,
     /// When it was last looked for sessions that nobody uses.
@@ -132,6 +134,7 @@ impl Dispatcher {
             idle: Arc::default(),
             queued: Arc::default(),
             parts: MemoryBudget::new(settings.connections.total_bytes / 2),
+            moves: Arc::default(),
             outbox: VecDeque::new(),
             swept: Instant::now(),
             delivered: 0,
@@ -342,6 +345,7 @@ impl Dispatcher {
             stats: Arc::clone(&self.stats),
             message_bytes: self.settings.config.limits.message_bytes,
             parts: Arc::clone(&self.parts),
+            moves: Arc::clone(&self.moves),
             own_subject: own_subject.map(Into::into),
         };
         let is_single = parts.own_subject.is_none();
@@ -379,6 +383,7 @@ impl Dispatcher {
     /// is told to stop, and then as much as it grants.
     pub(super) async fn finish(mut self, grace: Duration, mut stop: watch::Receiver<bool>) {
         let stopped_at = stop.borrow().then(Instant::now);
+        self.moves.store(stopped_at.is_none(), Ordering::Relaxed);
         // Whoever takes over answers them.
         self.micro = SelectAll::new();
         self.leave().await;

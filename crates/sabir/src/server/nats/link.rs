@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -57,12 +58,15 @@ pub(super) struct LinkParts {
     pub(super) message_bytes: usize,
     /// What all sessions of the worker may hold of messages that have come in part.
     pub(super) parts: Arc<MemoryBudget>,
+    /// Whether the worker only leaves its server.
+    pub(super) moves: Arc<AtomicBool>,
 }
 
 pub(super) struct WorkerLink {
     client: Client,
     nats: Nats,
     stats: Arc<Stats>,
+    moves: Arc<AtomicBool>,
     own_subject: Option<Subject>,
     inbox: mpsc::UnboundedReceiver<Item>,
     unanswered: HashMap<u64, Unanswered, RandomState>,
@@ -92,6 +96,7 @@ impl WorkerLink {
             client: parts.client,
             nats: parts.nats,
             stats: parts.stats,
+            moves: parts.moves,
             own_subject: parts.own_subject,
             inbox,
             unanswered: HashMap::default(),
@@ -173,7 +178,8 @@ impl WorkerLink {
         if let (SessionEnd::Stopped, Some(reply)) = (end, self.last_reply.clone())
             && (self.sticky || self.last_beat.is_some())
         {
-            self.say(reply, Status::Gone);
+            let status = if self.moves.load(Ordering::Relaxed) { Status::Moved } else { Status::Gone };
+            self.say(reply, status);
         }
         self.inbox.close();
         while let Ok(item) = self.inbox.try_recv() {

@@ -146,6 +146,9 @@ impl Bridge {
         self.is_bound = true;
         match Status::of(&message) {
             Some(Status::Gone) => return Err(Some("the worker has stopped of")),
+            Some(Status::Moved) => {
+                return Err(Some("its server of NATS stops, and was left by the worker of"));
+            }
             Some(Status::More | Status::Refused) | None => {}
             Some(_) => return Ok(()),
         }

@@ -119,18 +119,21 @@ pub(crate) enum Status {
     Refused,
     /// The worker stops.
     Gone,
+    /// The worker has left its server, and takes calls at another one. Its sessions do not go with it.
+    Moved,
     /// The caller has left.
     Closed,
 }
 
 impl Status {
-    const ALL: [Status; 7] = [
+    const ALL: [Status; 8] = [
         Status::Accepted,
         Status::Alive,
         Status::Idle,
         Status::More,
         Status::Refused,
         Status::Gone,
+        Status::Moved,
         Status::Closed,
     ];
 
@@ -142,6 +145,7 @@ impl Status {
             Status::More => "more",
             Status::Refused => "refused",
             Status::Gone => "gone",
+            Status::Moved => "moved",
             Status::Closed => "closed",
         }
     }

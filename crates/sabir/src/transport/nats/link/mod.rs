@@ -313,9 +313,21 @@ impl NatsLink {
                 let ids = self.calls.lose(worker);
                 return self.lose_worker(worker, ids, "the worker has stopped");
             }
-            (Some(Status::Accepted | Status::Alive | Status::Idle | Status::Gone | Status::Closed), _) => {
-                return;
+            (Some(Status::Moved), Some(worker)) => {
+                let ids = self.calls.lose(worker);
+                return self.lose_worker(worker, ids, "the worker has left its server of NATS, which stops");
             }
+            (
+                Some(
+                    Status::Accepted
+                    | Status::Alive
+                    | Status::Idle
+                    | Status::Gone
+                    | Status::Moved
+                    | Status::Closed,
+                ),
+                _,
+            ) => return,
             (Some(Status::Refused), _) => return self.refused(token, message.payload),
             (Some(Status::More) | None, _) => {}
         }
