@@ -167,6 +167,7 @@ impl Sink {
         async move { self.hand_over(Item { key, text: text? }).await }
     }
 
+    #[cfg(feature = "schema")]
     pub(crate) async fn send_raw(&self, text: RawJson<'static>) -> std::result::Result<(), SinkError> {
         self.hand_over(Item { key: 0, text }).await
     }
