@@ -56,7 +56,13 @@ fn signed_in(
         return Ok(nats.credentials(text("NATS_CREDS", &path)?));
     }
     if let Some(path) = set("NATS_NKEY")? {
-        return Ok(nats.nkey(text("NATS_NKEY", &path)?.trim()));
+        let seed = text("NATS_NKEY", &path)?;
+        // What is in it may be a secret, and is not repeated.
+        if !seed.trim().starts_with('S') {
+            let what = format!("`{path}`, which NATS_NKEY names, is not the seed of a key pair");
+            return Err(Failure::file(what).hint("a seed is one line that begins with SU"));
+        }
+        return Ok(nats.nkey(seed.trim()));
     }
     Ok(match (set("NATS_USER")?, set("NATS_PASSWORD")?, set("NATS_TOKEN")?) {
         (Some(user), password, _) => nats.user(user, password.unwrap_or_default()),
@@ -106,5 +112,9 @@ mod tests {
         let variable = |name: &str| Ok((name == "NATS_CREDS").then(|| missing.to_owned()));
         let failure = signed_in(false, variable).expect_err("there is no such file");
         assert!(failure.what.contains("which NATS_CREDS names"), "{}", failure.what);
+        let no_seed = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let variable = |name: &str| Ok((name == "NATS_NKEY").then(|| no_seed.to_owned()));
+        let failure = signed_in(false, variable).expect_err("it is not a seed");
+        assert!(failure.what.ends_with("is not the seed of a key pair"), "{}", failure.what);
     }
 }

@@ -26,7 +26,14 @@ use crate::target::Target;
 const LONGEST_NAME: usize = 100;
 
 /// What to do where a worker or the server between was lost.
-const NATS_LOGS: &str = "see the logs of the worker and of the NATS server; the account may lack a right";
+const NATS_LOGS: &str = "see the logs of the worker and of the NATS server";
+
+/// What to do where a server has refused something.
+const NATS_RIGHTS: &str = "the account may lack a right: see the log of the NATS server";
+
+/// What to do where nobody serves.
+const NATS_WORKERS: &str =
+    "check the name of the service; `sabir list nats://HOST` shows those that have workers";
 
 /// What to do where the answers may not be read.
 const NATS_INBOX: &str =
@@ -142,12 +149,9 @@ impl PeerOptions {
         let endpoint = "check that the URL is a JSON-RPC endpoint".to_owned();
         match &lost.failure {
             DeliveryFailure::Connect => failed(Exit::Connect),
-            DeliveryFailure::NoWorker => failed(Exit::Connect).hint(
-                "check the name of the service; `sabir list nats://HOST` shows those that have workers",
-            ),
-            DeliveryFailure::Closed | DeliveryFailure::Refused if self.is_behind_nats() => {
-                failed(Exit::Connect).hint(NATS_LOGS)
-            }
+            DeliveryFailure::NoWorker => failed(Exit::Connect).hint(NATS_WORKERS),
+            DeliveryFailure::Refused if self.is_behind_nats() => failed(Exit::Connect).hint(NATS_RIGHTS),
+            DeliveryFailure::Closed if self.is_behind_nats() => failed(Exit::Connect).hint(NATS_LOGS),
             DeliveryFailure::Closed => {
                 failed(Exit::Protocol).hint("see the log of the server; the port may serve another protocol")
             }
@@ -296,7 +300,11 @@ impl PeerOptions {
             Target::Program(_) => Failure::new(Exit::Protocol, format_args!("no answer: {cause}"))
                 .hints([Some("run it by itself to see what it prints".to_owned()), self.framing_hint(watch)]),
             Target::Url(_) if self.is_behind_nats() => {
-                let hint = if cause.contains("Subscription") { NATS_INBOX } else { NATS_LOGS };
+                let hint = match cause {
+                    cause if cause.contains("Subscription") => NATS_INBOX,
+                    cause if cause.starts_with("no worker") => NATS_WORKERS,
+                    _ => NATS_LOGS,
+                };
                 Failure::new(Exit::Connect, format_args!("no answer from {target}: {cause}")).hint(hint)
             }
             Target::Url(_) => {

@@ -31,7 +31,10 @@ pub(crate) type Reopening = mpsc::Receiver<oneshot::Sender<()>>;
 /// The service that a URL names.
 pub(crate) fn service(url: &Url) -> Result<&str, Error> {
     match url.path().strip_prefix('/').unwrap_or_default() {
-        "" => Err(Error::config(format!("`{url}` names no service: write it as {url}/SERVICE"))),
+        "" => {
+            let host = url.as_str().trim_end_matches('/');
+            Err(Error::config(format!("`{url}` names no service: write it as {host}/SERVICE")))
+        }
         service => Ok(service),
     }
 }
