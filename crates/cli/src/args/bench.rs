@@ -100,7 +100,7 @@ pub(crate) struct BenchRunArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = LOAD)]
     pub(crate) batch: u32,
     /// Calls that may be open with --rate; more wait, and the wait counts
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = LOAD)]
+    #[arg(long, value_name = "N", default_value_t = 10_000, requires = "rate", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = LOAD)]
     pub(crate) max_in_flight: u32,
     /// How long to wait for answers at the end
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration, help_heading = LOAD)]

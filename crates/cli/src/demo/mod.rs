@@ -64,6 +64,12 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
         return Err(Failure::usage("the URL to listen at has a name or a password in it")
             .hint("--bearer TOKEN lets in only who has the token"));
     }
+    if nats::is_one(url)
+        && let Some(option) = unused_by_nats(args)
+    {
+        return Err(Failure::usage(format_args!("{option} cannot be used with nats://"))
+            .hint("messages of NATS need no framing, and its server decides who may call"));
+    }
     let tls = args.tls.server_tls(Some(url))?;
     raise_descriptor_limit();
     let (tell, mut told) = tokio::sync::mpsc::channel(1);
@@ -90,6 +96,17 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
         Ok(()) => Ok(Exit::Ok),
         Err(error) => Err(Failure::new(Exit::Connect, format_args!("stopped serving: {error}"))),
     }
+}
+
+/// An option that says nothing to a worker.
+fn unused_by_nats(args: &DemoArgs) -> Option<&'static str> {
+    let given = [
+        ("--framing", args.framing.known().is_some()),
+        ("--allow-host", !args.allow_host.is_empty()),
+        ("--allow-origin", !args.allow_origin.is_empty()),
+        ("--bearer", args.bearer.is_some()),
+    ];
+    given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
 }
 
 async fn http(url: &str, args: &DemoArgs) -> Result<Http, Failure> {
