@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::chart::{self, Series, Ticks, Unit};
 use super::report::{Figures, Report, Round, Step};
-use super::text::{count, ms, warnings};
+use super::text::{count, ms, plural, warnings};
 use sabir_model::markup::html;
 
 const STYLE: &str = include_str!("report.css");
@@ -48,10 +48,6 @@ fn head(body: &mut String, report: &Report, title: &str) {
     for warning in warnings(report) {
         let _ = writeln!(body, "<p class=\"warning\">{}</p>", html(&warning));
     }
-}
-
-fn plural(number: u64, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{} {what}s", count(number)) }
 }
 
 fn one(body: &mut String, report: &Report, round: &Round) {

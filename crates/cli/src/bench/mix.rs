@@ -39,11 +39,7 @@ pub(super) fn read(file: &OsStr, printer: &Printer) -> Result<(Vec<Entry>, Vec<u
     let mut path = std::ffi::OsString::from("@");
     path.push(file);
     let bytes = bytes_of(if file == "-" { file } else { &path })?;
-    let is_list = std::str::from_utf8(&bytes).ok().filter(|text| {
-        let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
-        first.is_some_and(|line| line.starts_with(|c: char| c.is_ascii_digit()))
-    });
-    let (entries, order) = match is_list {
+    let (entries, order) = match as_list(&bytes) {
         Some(text) => list(text, &name)?,
         None => {
             let recording = Recording::read(&bytes[..], &name, printer);
@@ -57,6 +53,16 @@ pub(super) fn read(file: &OsStr, printer: &Printer) -> Result<(Vec<Entry>, Vec<u
 }
 
 const FORM: &str = "write a line for each call, its weight first, such as `80 add 2 3`, or give a recording";
+
+/// The text of a list. What is recorded has JSON in its first line, or says how long that is.
+fn as_list(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    // Some editors begin files with it.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    let is_recorded = first.contains(['{', '[', '<', '>']) || first.starts_with("Content-");
+    (first.starts_with(|c: char| c.is_ascii_digit()) || !is_recorded).then_some(text)
+}
 
 fn list(text: &str, name: &str) -> Result<(Vec<Entry>, Vec<u32>), Failure> {
     let (mut entries, mut weights) = (Vec::new(), Vec::new());
@@ -143,6 +149,27 @@ mod tests {
             let got = list(text, "f").map(drop).map_err(|failure| failure.what);
             assert_eq!(got, if want.is_empty() { Ok(()) } else { Err(want.to_owned()) }, "{text}");
         }
+    }
+
+    #[test]
+    fn a_list_is_told_from_a_recording_by_its_first_line() {
+        for (text, want) in [
+            ("80 add 2 3", true),
+            ("# a mix\n\n80 echo '{}'", true),
+            ("add 2 3", true),
+            ("-1 add", true),
+            ("\u{feff}80 add", true),
+            ("> {\"jsonrpc\":\"2.0\"}", false),
+            ("Content-Length: 2\r\n\r\n{}", false),
+            ("{\"sabir\":1}", false),
+            ("", false),
+        ] {
+            assert_eq!(as_list(text.as_bytes()).is_some(), want, "{text}");
+        }
+        assert_eq!(
+            names(list(as_list("\u{feff}1 add".as_bytes()).expect("a list"), "f").expect("calls")),
+            "add"
+        );
     }
 
     #[test]

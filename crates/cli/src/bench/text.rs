@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use sabir_load::Class;
+
 use super::report::{Figures, Report, Round};
 use crate::json::escape_controls;
 use crate::paint::{Paint, Painter};
@@ -43,13 +45,16 @@ fn heading(out: &mut String, report: &Report, painter: Painter) {
 }
 
 fn one(out: &mut String, report: &Report, round: &Round) {
+    let unsent = round.error_classes.iter().find(|error| error.class == Class::Unsent.name());
+    // They are errors and no calls: the numbers would seem not to add up.
+    let unsent = unsent.map_or(String::new(), |unsent| format!(" ({} not sent)", count(unsent.count)));
     let _ = writeln!(
         out,
-        "\n{} calls in {:.2} s, {} answered, {} errors: {} calls/s",
-        count(round.sent),
+        "\n{} in {:.2} s, {} answered, {}{unsent}: {} calls/s",
+        plural(round.sent, "call"),
         round.seconds,
         count(round.ok),
-        count(round.errors),
+        plural(round.errors, "error"),
         count(round.rate_answered.round() as u64),
     );
     let mut rows = vec![figures_row("latency", round.ok, &round.latency_ms)];
@@ -149,23 +154,30 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
     }
     if round.waited > 0 {
         warnings.push(format!(
-            "{} calls waited for room, up to {} ms, which is in their latency: --connections and --max-in-flight limit it",
-            count(round.waited),
+            "{} waited for room, up to {} ms, which is in their latency: --connections and --max-in-flight limit it",
+            plural(round.waited, "call"),
             ms(round.longest_wait_ms)
         ));
     }
     if let Some(broken) = &round.until_broken {
         warnings.push(format!("the limit was reached: {broken}"));
     }
-    for (number, what) in [
-        (round.strays, "messages belong to no open call: the server broke the protocol"),
-        (round.late_answers, "answers came after --timeout"),
-        (round.reconnects, "connections were opened again: the server closed them"),
-        (round.questions, "questions of the server were answered"),
-        (round.cut_off, "calls were open at the end, and are not counted"),
+    for (number, what, one, many) in [
+        (round.strays, "message", "belongs to no open call", "belong to no open call"),
+        (round.late_answers, "answer", "came after --timeout", "came after --timeout"),
+        (round.reconnects, "connection", "was opened again", "were opened again"),
+        (round.questions, "question", "of the server was answered", "of the server were answered"),
+        (round.cut_off, "call", "was open at the end", "were open at the end"),
     ] {
+        let because = match what {
+            "message" => ": the server broke the protocol",
+            "connection" => ": the server closed them",
+            "call" => ", and not counted",
+            _ => "",
+        };
         if number > 0 {
-            warnings.push(format!("{} {what}", count(number)));
+            let happened = if number == 1 { one } else { many };
+            warnings.push(format!("{} {happened}{because}", plural(number, what)));
         }
     }
     warnings
@@ -183,6 +195,11 @@ fn shortened(name: &str) -> String {
         true => name.chars().take(LONGEST - 1).chain(['…']).collect(),
         false => name.into_owned(),
     }
+}
+
+/// So many of something.
+pub(super) fn plural(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{} {what}s", count(number)) }
 }
 
 /// A number with its thousands apart.

@@ -176,7 +176,8 @@ struct Notes {
 impl Notes {
     fn tell(&self, name: &str, printer: &Printer) {
         if self.damaged > 0 {
-            printer.note(&format!("{name}: skipped what is not recorded traffic, {} times", self.damaged));
+            let times = if self.damaged == 1 { "once".to_owned() } else { format!("{} times", self.damaged) };
+            printer.note(&format!("{name}: skipped what is not recorded traffic, {times}"));
         }
         if self.gaps > 0 {
             printer.note(&format!("{name}: the recording has gaps: messages are missing"));
