@@ -11,6 +11,9 @@ const BOTTOM: f64 = 34.0;
 const TOP: f64 = 14.0;
 const RIGHT: f64 = 16.0;
 
+/// Where labels along the bottom end at their place, instead of being centred there.
+const LAST_PART: f64 = 0.97;
+
 /// A line of a chart. Its name is ours, and needs no escaping.
 pub(super) struct Series {
     pub(super) name: &'static str,
@@ -61,9 +64,11 @@ pub(super) fn lines(title: &str, unit: Unit, ticks: &Ticks, series: &[Series]) -
         );
     }
     for (at, label) in ticks {
+        // Centred, it would leave the picture at its right side.
+        let class = if *at > LAST_PART { "below last" } else { "below" };
         let _ = write!(
             out,
-            "<text class=\"below\" x=\"{:.1}\" y=\"{}\">{label}</text>",
+            "<text class=\"{class}\" x=\"{:.1}\" y=\"{}\">{label}</text>",
             x(*at),
             HEIGHT - BOTTOM + 20.0
         );
@@ -106,6 +111,15 @@ mod tests {
         {
             assert!((nice(value) - want).abs() < 1e-9, "{value}: {}", nice(value));
         }
+    }
+
+    #[test]
+    fn the_last_label_stays_inside() {
+        let ticks = [0.0, 0.5, 1.0].map(|at| (at, "100..2000/30s".to_owned())).to_vec();
+        let chart = lines("t", Unit::Millis, &ticks, &[]);
+        assert_eq!(chart.matches("class=\"below\"").count(), 2, "{chart}");
+        assert!(chart.contains("class=\"below last\" x=\"704.0\""), "{chart}");
+        assert!(include_str!("report.css").contains(".last{text-anchor:end}"));
     }
 
     #[test]

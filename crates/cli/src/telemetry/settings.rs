@@ -95,15 +95,18 @@ impl Settings {
             _ => return wrong("it must be http:// or https://", "write it as http://127.0.0.1:4318"),
         };
         let path = collector.path().trim_end_matches('/').to_owned();
-        let headers = pairs(&set("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default());
-        for (name, value) in &headers {
-            if sabir::http::HeaderName::from_bytes(name.as_bytes()).is_err()
-                || sabir::http::HeaderValue::from_str(value).is_err()
-            {
-                // Not repeated: it may be a secret.
-                return Err(Failure::usage("OTEL_EXPORTER_OTLP_HEADERS has an invalid header")
-                    .hint("write it as name=value,other=value"));
-            }
+        let given = set("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
+        let headers = pairs(&given);
+        let is_header = |(name, value): &(String, String)| {
+            sabir::http::HeaderName::from_bytes(name.as_bytes()).is_ok()
+                && sabir::http::HeaderValue::from_str(value).is_ok()
+        };
+        // One that is left out may be what the collector lets in by.
+        let is_whole = given.split(',').filter(|pair| !pair.trim().is_empty()).count() == headers.len();
+        if !is_whole || !headers.iter().all(is_header) {
+            // Not repeated: it may be a secret.
+            return Err(Failure::usage("OTEL_EXPORTER_OTLP_HEADERS has an invalid header")
+                .hint("write it as name=value,other=value"));
         }
         let mut resource = vec![
             ("service.name".to_owned(), format!("sabir-{command}")),
@@ -211,6 +214,7 @@ mod tests {
             ("http://c:1", &[("OTEL_TRACES_SAMPLER", "some")]),
             ("http://c:1", &[("OTEL_TRACES_SAMPLER", "traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "2")]),
             ("http://c:1", &[("OTEL_EXPORTER_OTLP_HEADERS", "a b=c")]),
+            ("http://c:1", &[("OTEL_EXPORTER_OTLP_HEADERS", "a=b,bad header")]),
         ] {
             assert!(read(Some(otlp), variables).is_err(), "{otlp} {variables:?}");
         }
