@@ -3,8 +3,9 @@ program takes a nats:// URL. Runs with the server that NATS_SERVER names."""
 
 import asyncio
 import json
+import os
 import tempfile
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import nats
@@ -130,6 +131,9 @@ async def every_command_takes_a_service():
         check((code, [json.loads(one)["result"] for one in out.splitlines()] if code == 0 else err), (0, [3, 7]))
         code, out, err = await sabir("bench", url, "add", "1", "2", "--duration", "200ms")
         assert code == 0 and " 0 errors" in out, (out, err)
+        # Numbers are compared by their value.
+        code, out, err = await sabir("bench", url, "add", "1", "2", "--count", "10", "--expect", "3.0")
+        assert code == 0 and " 0 errors" in out, (out, err)
         before = await requests(port)
         # A batch is one message: the first call, and ten of them.
         code, out, err = await sabir("bench", url, "add", "1", "2", "--count", "100", "--batch", "10", "--json")
@@ -181,6 +185,13 @@ async def a_tap_records_what_goes_to_a_service():
 async def what_is_wrong_with_a_url_is_told():
     code, _, err = await sabir("demo", "--listen", "nats://127.0.0.1")
     assert code == 2 and "names no service" in err and "nats://HOST/SERVICE" in err and "tcp://" not in err, err
+    code, _, err = await call("nats://127.0.0.1/", "add")
+    assert code == 2 and "write it as nats://127.0.0.1/SERVICE" in err, err
+    for options in (["--framing", "lines"], ["--allow-host", "a.example"], ["--bearer", "x"]):
+        code, _, err = await sabir("demo", "--listen", "nats://127.0.0.1:1/demo", *options)
+        assert code == 2 and f"{options[0]} cannot be used with nats://" in err, (options, code, err)
+    code, _, err = await sabir("call", "nats://127.0.0.1:1/demo", "add", env={"NATS_NKEY": "/dev/null"})
+    assert code == 3 and "not the seed of a key pair" in err, (code, err)
 
 
 async def variables_sign_in():
@@ -260,6 +271,109 @@ async def a_session_of_mcp_stays_with_its_worker():
             check((await call(url, "add", "a=2", "b=3"))[:2], (0, "5\n"))
             code, out, err = await sabir("list", url)
             assert code == 0 and "test_simple_text" in out, (out, err)
+            # Each run has a connection for its first call and one for the others: one worker has both only by chance.
+            for _ in range(4):
+                code, out, err = await sabir("bench", url, "add", "a=2", "b=3", "--count", "40")
+                assert code == 0 and "40 answered, 0 errors" in out, (code, out, err)
+        # A worker that comes back has no session; the run opens another one.
+        async with AsyncExitStack() as first:
+            one = await first.enter_async_context(worker(url, "--mcp"))
+            bench = asyncio.create_task(sabir(
+                "bench", url, "add", "a=2", "b=3", "--rate", "20", "--duration", "6s", "--warmup", "0s", "--json"
+            ))
+            await asyncio.sleep(2)
+            one.kill()
+            await one.wait()
+            async with worker(url, "--mcp"):
+                code, out, err = await bench
+        round = json.loads(out)["rounds"][0]
+        last = [sample for sample in round["samples"] if sample["sent"]][-1]
+        assert code == 0 and last["ok"] > 0, (code, err, round)
+
+
+@asynccontextmanager
+async def tap(*args):
+    """A tap that prints rows: where it listens, and its lines."""
+    process = await asyncio.create_subprocess_exec(
+        SABIR, "tap", "--print", "--listen", "tcp://127.0.0.1:0", *args, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        line = (await process.stderr.readline()).decode()
+        yield line.split("listening at ")[1].split(",")[0], process.stderr
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def row(lines, part):
+    """The next line that has something in it."""
+    while line := (await lines.readline()).decode():
+        if part in line:
+            return line
+    raise AssertionError(f"no line has {part}")
+
+
+async def a_tap_signs_in_by_its_url():
+    async with nats_server("--user", "me", "--pass", "s3cret") as port:
+        url = f"nats://me:s3cret@127.0.0.1:{port}/demo"
+        async with worker(url), tap(url) as (at, _):
+            check((await call(at, "add", "2", "3"))[:2], (0, "5\n"))
+
+
+async def a_tap_tells_why_nats_has_failed():
+    async with nats_server() as port:
+        async with tap(f"nats://127.0.0.1:{port}/nobody") as (at, lines):
+            code, _, _ = await call(at, "add", "2", "3")
+            assert code != 0
+            assert "no worker is connected to NATS for `nobody`" in await row(lines, "close"), "close"
+        url = f"nats://127.0.0.1:{port}/demo"
+        async with AsyncExitStack() as workers:
+            await workers.enter_async_context(worker(url))
+            async with tap(url) as (at, lines):
+                reader, writer = await asyncio.open_connection("127.0.0.1", int(at.rsplit(":", 1)[1]))
+                writer.write(b'{"jsonrpc":"2.0","id":1,"method":"add","params":[2,3]}\n')
+                check(await reader.readline(), b'{"jsonrpc":"2.0","id":1,"result":5}\n')
+                await workers.aclose()
+                check(await reader.read(), b"")
+                writer.close()
+                assert "the worker has stopped" in await row(lines, "close"), "close"
+
+
+async def a_saved_target_may_be_nats():
+    async with nats_server("--user", "me", "--pass", "s3cret") as port:
+        url = f"nats://me:s3cret@127.0.0.1:{port}"
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "sabir").mkdir()
+            saved = Path(folder) / "sabir" / "sabir.toml"
+            saved.write_text(f'[targets]\nservers = "{url}"\ndemo = "{url}/demo"\n')
+            env = {"XDG_CONFIG_HOME": folder}
+            async with worker(f"{url}/demo"):
+                code, out, err = await sabir("list", "servers", env=env)
+                assert code == 0 and "demo" in out and "add" in out, (code, out, err)
+                assert "s3cret" not in out + err, (out, err)
+                process = await asyncio.create_subprocess_exec(
+                    SABIR, "tap", "--listen", "tcp://127.0.0.1:0", "demo",
+                    stderr=asyncio.subprocess.PIPE, env={**os.environ, **env},
+                )
+                line = (await process.stderr.readline()).decode()
+                at = line.split("listening at ")[1].split(",")[0]
+                check((await call(at, "add", "2", "3"))[:2], (0, "5\n"))
+                assert "s3cret" not in line, line
+                process.terminate()
+                await process.wait()
+
+
+async def a_server_that_stands_still_ends_with_the_timeout():
+    async def silent(reader, writer):
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    code, _, err = await sabir("list", f"nats://127.0.0.1:{port}", "--timeout", "1s")
+    check(code, 4)
+    assert "within 1 s" in err, err
+    server.close()
 
 
 async def a_worker_stops_without_its_server():
@@ -281,7 +395,12 @@ async def nobody_is_told_at_once():
             words = ["log", "hi"] if command[0] == "bench" else []
             code, _, err = await sabir(*command, f"nats://127.0.0.1:{port}/nobody", *words)
             assert code == 3 and "no worker" in err and "`nobody`" in err, (command, code, err)
+            assert "name of the service" in err and "right" not in err, err
+        for more in [[], ["--wait", "5s"]]:
+            code, _, err = await sabir("subscribe", f"nats://127.0.0.1:{port}/nobody", *more)
+            assert code == 3 and "no worker of `nobody`" in err, (more, code, err)
         async with worker(f"nats://127.0.0.1:{port}/demo"):
+            check((await sabir("subscribe", f"nats://127.0.0.1:{port}/demo", "--wait", "1s"))[0], 0)
             code, out, err = await sabir("bench", "--notify", "--count", "200", f"nats://127.0.0.1:{port}/demo", "log", "hi")
             assert code == 0 and "200 answered, 0 errors" in out, (code, out, err)
     code, _, err = await call("nats://127.0.0.1:1/demo", "add", "2", "3")
@@ -352,6 +471,10 @@ run("nats", [
     an_account_with_the_smallest_rights_calls_and_lists,
     an_authority_is_trusted_by_option,
     a_session_of_mcp_stays_with_its_worker,
+    a_tap_signs_in_by_its_url,
+    a_tap_tells_why_nats_has_failed,
+    a_saved_target_may_be_nats,
+    a_server_that_stands_still_ends_with_the_timeout,
     a_worker_stops_without_its_server,
     nobody_is_told_at_once,
     a_password_is_never_shown,
