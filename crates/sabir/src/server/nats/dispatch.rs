@@ -221,10 +221,9 @@ impl Dispatcher {
                     self.tell(WorkerEvent::ConnectionLost);
                 }
             }
-            Event::Connected => {
-                if std::mem::take(&mut self.is_lost) {
-                    self.tell(WorkerEvent::ConnectionRestored);
-                }
+            Event::Connected if self.is_lost => {
+                self.is_lost = false;
+                self.tell(WorkerEvent::ConnectionRestored);
             }
             // Each attempt to open the connection again fails like the one before.
             Event::ClientError(_) if self.is_lost => {
