@@ -65,6 +65,7 @@ async fn login(args: &LoginArgs, printer: &Printer) -> Result<Exit, Failure> {
         .client_name("sabir")
         .store(store()?)
         .scopes(args.scope.clone());
+    let mut named = None;
     if let (Some(id), Some(issuer)) = (&args.client_id, &args.issuer) {
         let mut known = Registration::default();
         known.client_id.clone_from(id);
@@ -77,9 +78,8 @@ async fn login(args: &LoginArgs, printer: &Printer) -> Result<Exit, Failure> {
             }
             None => ClientCredentials::public(id),
         };
-        // Whoever renews the tokens later has to be the same client.
-        store()?.set_registration(issuer, Some(&known)).map_err(|error| unreadable(&error))?;
         oauth = oauth.client(client.issuer(issuer));
+        named = Some((issuer, known));
     }
     if args.allow_private {
         oauth = oauth.allow_private_addresses();
@@ -90,7 +90,20 @@ async fn login(args: &LoginArgs, printer: &Printer) -> Result<Exit, Failure> {
         })?;
         oauth = oauth.root_certificate(pem);
     }
-    log_in(&url, oauth, printer).await
+    let exit = log_in(&url, oauth, printer).await?;
+    if let Some((issuer, known)) = named {
+        keep_client(&store()?, &url, issuer, known).map_err(|error| unreadable(&error))?;
+    }
+    Ok(exit)
+}
+
+/// Keeps a client that was named for a login, now that it is known to be right: later logins use it, and whoever renews the
+/// tokens has to be the same one.
+fn keep_client(store: &FileStore, url: &Url, issuer: &str, known: Registration) -> std::io::Result<()> {
+    store.set_registration(issuer, Some(&known))?;
+    let Some(mut tokens) = store.tokens(url.as_str())? else { return Ok(()) };
+    tokens.client = Some(known);
+    store.set_tokens(url.as_str(), Some(&tokens))
 }
 
 async fn log_in(url: &Url, oauth: OAuth, printer: &Printer) -> Result<Exit, Failure> {
@@ -210,6 +223,8 @@ async fn logout(server: &str, printer: &Printer) -> Result<Exit, Failure> {
     let oauth = OAuth::browser(Nobody { server: url.to_string() }).client_name("sabir").store(store()?);
     let done = OAuthSession::from(oauth).logout(url.as_str()).await;
     let done = done.map_err(|error| Failure::new(Exit::Error, error))?;
+    // A client that was wrong, or is not known there any more, must not be in the way of the next login.
+    store()?.forget_unused_registrations().map_err(|error| unreadable(&error))?;
     let how = match done {
         LoggedOut::NotLoggedIn => {
             return Err(Failure::new(Exit::Error, format_args!("you are not logged in to {server}"))

@@ -13,7 +13,7 @@ pub(crate) struct Started {
 impl Started {
     pub(crate) fn new(folder: &Path, args: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sabir"));
-        command.args(args).current_dir(folder).env("XDG_STATE_HOME", folder);
+        with_settings(&mut command, folder).args(args).current_dir(folder).env("XDG_STATE_HOME", folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let lines = child.stderr.take().map(BufReader::new);
@@ -37,6 +37,11 @@ impl Started {
         let url = line.split_whitespace().find(|word| word.contains("://")).unwrap();
         url.trim_end_matches(',').to_owned()
     }
+}
+
+/// Keeps the settings and logins of whoever runs the tests out of them.
+pub(crate) fn with_settings<'c>(command: &'c mut Command, folder: &Path) -> &'c mut Command {
+    command.env("XDG_CONFIG_HOME", folder).env("APPDATA", folder).env("SABIR_KEYRING", "off")
 }
 
 impl Drop for Started {
