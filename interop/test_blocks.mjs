@@ -74,9 +74,9 @@ test('ajv takes each example for what it is', () => {
   const ajv = withSchemas()
   let count = 0
   for (const block of blocks)
-    for (const { source, sections } of load(new URL(`${block}/tests/_report.json`, root)).items.filter(item => item.sections[0].name === 'JSON_SCHEMA')) {
+    for (const { source, sections } of load(new URL(`${block}/results/_report.json`, root)).items.filter(item => item.sections[0].name === 'JSON_SCHEMA')) {
       const [file, anchor] = sections[0].entries[0].filename.split('#')
-      const valid = ajv.validate({ $ref: `${new URL(`${block}/${file}`, root).href}#${anchor}` }, load(new URL(`${block}/tests/${source.filename}`, root)))
+      const valid = ajv.validate({ $ref: `${new URL(`${block}/${file}`, root).href}#${anchor}` }, load(new URL(`${block}/results/${source.filename}`, root)))
       assert.equal(valid, !source.requireFail, `${block}: ${source.title}: ${ajv.errorsText()}`)
       count++
     }
@@ -98,8 +98,8 @@ test('what the README shows runs', () => {
 test('jsonld gives the triples beside each example', async () => {
   let count = 0
   for (const block of blocks)
-    for (const name of readdirSync(new URL(`${block}/tests/`, root)).filter(name => name.endsWith('.jsonld'))) {
-      const url = new URL(`${block}/tests/${name}`, root)
+    for (const name of readdirSync(new URL(`${block}/results/`, root)).filter(name => name.endsWith('.jsonld'))) {
+      const url = new URL(`${block}/results/${name}`, root)
       const turtle = await ofTurtle(read(new URL(name.replace('.jsonld', '.ttl'), url)))
       // Classes are added by SPARQL after the context; the test in Python runs it.
       const facts = turtle.split('\n').filter(line => !line.includes(' <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> '))
@@ -144,8 +144,8 @@ test('the names that are published give the same triples, but for those names', 
   ]
   let count = 0
   for (const [block, context] of [['json-rpc', 'context.jsonld'], ['mcp', 'mcp-context.jsonld']])
-    for (const name of readdirSync(new URL(`${block}/tests/`, root)).filter(name => name.endsWith('.jsonld'))) {
-      const url = new URL(`${block}/tests/${name}`, root)
+    for (const name of readdirSync(new URL(`${block}/results/`, root)).filter(name => name.endsWith('.jsonld'))) {
+      const url = new URL(`${block}/results/${name}`, root)
       const document = { ...load(url), '@context': load(new URL(`ogc/${context}`, root))['@context'] }
       const ours = await jsonld.toRDF(load(url), { base: url.href, format: 'application/n-quads', safe: false, documentLoader })
       const renamed = published.reduce((text, [from, to]) => text.replaceAll(`<${from}>`, `<${to}>`), ours)

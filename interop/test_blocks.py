@@ -68,7 +68,7 @@ async def examples_pass_or_fail_by_their_part_of_the_schema():
         Draft202012Validator.check_schema(schema)
     known = registry()
     count = 0
-    for report in BLOCKS.glob("*/tests/_report.json"):
+    for report in BLOCKS.glob("*/results/_report.json"):
         for item in load(report)["items"]:
             if item["sections"][0]["name"] != "JSON_SCHEMA":
                 continue
@@ -83,7 +83,7 @@ async def examples_pass_or_fail_by_their_part_of_the_schema():
 
 async def the_schema_of_mcp_takes_every_revision_and_checks_params():
     validator = Draft202012Validator({"$ref": (BLOCKS / "mcp/schema.json").as_uri()}, registry=registry())
-    for path in BLOCKS.glob("mcp/tests/*.json"):
+    for path in BLOCKS.glob("mcp/results/*.json"):
         if not path.stem.startswith("_") and not path.stem.endswith("-fail"):
             check((path.name, validator.is_valid(load(path))), (path.name, True))
     call = {"jsonrpc": "2.0", "id": 1}
@@ -116,7 +116,7 @@ async def contexts_that_others_derive_mean_the_same():
     count = 0
     for path in [*BLOCKS.glob("*/schema.json"), *BLOCKS.glob("mcp/schema-20*.json")]:
         context = ContextBuilder(path).context["@context"]
-        for example in path.parent.glob("tests/example_*.ttl"):
+        for example in path.parent.glob("results/example_*.ttl"):
             message = load(example.with_suffix(".json"))
             entries = message if isinstance(message, list) else [message]
             document = {"@context": context, "@graph": entries}
@@ -157,7 +157,7 @@ def rules(graph, shapes, ontology=None):
 async def shapes_find_what_the_reports_say():
     """Each section named SHACL, by pyshacl: in valid examples at most a warning, and in those made to fail what they are for."""
     count = failing = 0
-    for path in BLOCKS.glob("*/tests/_report.json"):
+    for path in BLOCKS.glob("*/results/_report.json"):
         block = path.parent.parent
         ontology = rdflib.Graph().parse(block / "ontology.ttl")
         for item in load(path)["items"]:
@@ -191,7 +191,7 @@ async def shapes_apply_to_messages_of_every_block():
             quads = jsonld.to_rdf({"@context": context, "jsonrpc": "2.0", **broken}, {"format": "application/n-quads"})
             conforms, _, text = validate(rdflib.Graph().parse(data=quads, format="nt"), shacl_graph=shapes)
             assert not conforms and rule in text, (block, broken, text)
-        for example in (BLOCKS / block / "tests").glob("example_*.ttl"):
+        for example in (BLOCKS / block / "results").glob("example_*.ttl"):
             graph = rdflib.Graph().parse(example)
             assert (None, rdflib.RDF.type, None) in graph, example
             conforms, _, text = validate(graph, shacl_graph=shapes, allow_warnings=True)
@@ -200,7 +200,7 @@ async def shapes_apply_to_messages_of_every_block():
 
 async def examples_give_the_same_triples():
     count = 0
-    for path in [*BLOCKS.glob("*/tests/*.jsonld"), BLOCKS / "bblocks.jsonld"]:
+    for path in [*BLOCKS.glob("*/results/*.jsonld"), BLOCKS / "bblocks.jsonld"]:
         want = rdflib.Graph().parse(path.with_suffix(".ttl"), format="turtle")
         assert len(want), path
         typed = (lambda graph: graph) if path.parent == BLOCKS else (lambda graph: classes(graph, path.parent.parent))
@@ -262,7 +262,7 @@ async def another_tool_annotates_the_schemas_as_we_do():
         if block != "json-rpc":
             continue
         validator = Draft202012Validator(theirs)
-        for path in BLOCKS.glob("json-rpc/tests/example_*.json"):
+        for path in BLOCKS.glob("json-rpc/results/example_*.json"):
             if not path.name.endswith("-fail.json"):
                 check((path.name, validator.is_valid(load(path))), (path.name, True))
 
@@ -280,7 +280,7 @@ async def published_names_mean_the_same():
     count = 0
     for block, context in (("json-rpc", "context.jsonld"), ("mcp", "mcp-context.jsonld")):
         theirs = load(BLOCKS / "ogc" / context)["@context"]
-        for path in (BLOCKS / block).glob("tests/*.jsonld"):
+        for path in (BLOCKS / block).glob("results/*.jsonld"):
             want = rdflib.Graph()
             for s, p, o in by_pyld(path):
                 want.add((s, rdflib.URIRef(PUBLISHED.get(str(p), str(p))), o))

@@ -23,6 +23,9 @@ EVERYTHING = ["node", "node_modules/@modelcontextprotocol/server-everything/dist
 PYTHON = [sys.executable, "mcp_server.py"]
 DOUBLE = [sys.executable, "between.py"]
 
+# Of both eras of MCP. The server of the TypeScript SDK has the older one alone, whatever a client offers.
+LEGACY, MODERN = "2025-11-25", "2026-07-28"
+
 
 async def sample(context, params):
     content = types.TextContent(type="text", text="Hi")
@@ -50,9 +53,21 @@ async def records(path, noise):
     return lines
 
 
+def era(lines):
+    """The revision of MCP that the calls of tools in a record are of: they name it, or `initialize` has agreed on it before."""
+    agreed, found = None, set()
+    for message in (line["msg"] for line in lines if "msg" in line):
+        agreed = (message.get("result") or {}).get("protocolVersion", agreed)
+        if message.get("method") == "tools/call":
+            found.add(message["params"].get("_meta", {}).get("io.modelcontextprotocol/protocolVersion", agreed))
+    check(len(found), 1)
+    return found.pop()
+
+
 @asynccontextmanager
-async def on_stdio(*command):
-    """A command to start in place of `command`. At the end, both sides of the tap are compared."""
+async def on_stdio(*command, revision=None):
+    """A command to start in place of `command`. At the end, both sides of the tap are compared, and the calls
+    in the record are of this revision of MCP."""
     with tempfile.TemporaryDirectory() as folder:
         client, server, record = (os.path.join(folder, name) for name in ("client", "server", "s.jrl"))
         yield [*DOUBLE, client, SABIR, "tap", "--record", record, "--", *DOUBLE, server, *command]
@@ -62,12 +77,16 @@ async def on_stdio(*command):
                 with open(f"{side}.{way}", "rb") as file:
                     sides.append(file.read())
             assert sides[0] == sides[1] and sides[0], f"{way}\n client {sides[0]!r}\n server {sides[1]!r}"
-        assert [line for line in await records(record, []) if "msg" in line]
+        lines = await records(record, [])
+        assert [line for line in lines if "msg" in line]
+        if revision:
+            check(era(lines), revision)
 
 
 @asynccontextmanager
-async def on_socket(port, scheme="http", path="", noise=()):
-    """A URL in place of that of a server. At the end, both sides of the tap are compared."""
+async def on_socket(port, scheme="http", path="", noise=(), revision=None):
+    """A URL in place of that of a server. At the end, both sides of the tap are compared, and the calls
+    in the record are of this revision of MCP."""
     with tempfile.TemporaryDirectory() as folder:
         record = os.path.join(folder, "s.jrl")
         async with between(port) as (behind, server):
@@ -90,7 +109,9 @@ async def on_socket(port, scheme="http", path="", noise=()):
                     tap.kill()
                     await tap.wait()
         same(client, server)
-        await records(record, list(noise))
+        lines = await records(record, list(noise))
+        if revision:
+            check(era(lines), revision)
 
 
 @asynccontextmanager
@@ -146,8 +167,8 @@ async def python(session):
 
 async def mcp_on_stdio():
     for mode in "legacy", "auto":
-        for command, talk in ([*EVERYTHING, "stdio"], everything), (PYTHON, python):
-            async with on_stdio(*command) as words:
+        for command, talk, modern in ([*EVERYTHING, "stdio"], everything, LEGACY), (PYTHON, python, MODERN):
+            async with on_stdio(*command, revision=modern if mode == "auto" else LEGACY) as words:
                 parameters = StdioServerParameters(command=words[0], args=words[1:], env=dict(os.environ))
                 async with mcp.Client(stdio_client(parameters), mode=mode, **CALLBACKS) as session:
                     await talk(session)
@@ -157,7 +178,7 @@ async def mcp_over_streamable_http():
     for mode in "legacy", "auto":
         port = free_port()
         async with server(*EVERYTHING, "streamableHttp", port=port, PORT=str(port)):
-            async with on_socket(port, path="/mcp") as url, mcp.Client(url, mode=mode, **CALLBACKS) as session:
+            async with on_socket(port, path="/mcp", revision=LEGACY) as url, mcp.Client(url, mode=mode, **CALLBACKS) as session:
                 await everything(session)
 
 
@@ -166,7 +187,8 @@ async def mcp_over_streamable_http_with_the_python_sdk():
         process = await asyncio.create_subprocess_exec(*PYTHON, "http", stdout=asyncio.subprocess.PIPE)
         try:
             port = int((await process.stdout.readline()).decode().rpartition(":")[2].partition("/")[0])
-            async with on_socket(port, path="/mcp") as url, mcp.Client(url, mode=mode, **CALLBACKS) as session:
+            revision = MODERN if mode == "auto" else LEGACY
+            async with on_socket(port, path="/mcp", revision=revision) as url, mcp.Client(url, mode=mode, **CALLBACKS) as session:
                 await python(session)
         finally:
             process.kill()
@@ -210,29 +232,45 @@ async def curl_with_the_demo():
                 await client(*words, *([] if "-I" in extra else ["-d", call]))
 
 
+async def on_a_terminal(which, *words, stdin=b"", **variables):
+    """What a program says where its standard output or error is a terminal, and what it says on the other."""
+    master, slave = pty.openpty()
+    pipe = asyncio.subprocess.PIPE
+    streams = {"stdin": pipe, "stdout": pipe, "stderr": pipe, which: slave}
+    process = await asyncio.create_subprocess_exec(
+        SABIR, *words, **streams, env={**os.environ, "TERM": "xterm-256color", **variables})
+    os.close(slave)
+    others = await process.communicate(stdin)
+    check(process.returncode, 0)
+    said = b""
+    while True:
+        try:
+            part = os.read(master, 1 << 16)
+        except OSError:
+            break
+        if not part:
+            break
+        said += part
+    os.close(master)
+    return said.decode(), next(other for other in others if other is not None)
+
+
 async def rows_on_a_terminal_have_colours():
-    """Standard error is a terminal: what is printed there has colours, and what is not one has none."""
+    """Rows have colours where they are printed on a terminal, and what is not on one has none."""
     call = '{"jsonrpc":"2.0","id":1,"method":"add","params":[2,3]}\n'
-    for variables, painted in ({}, True), ({"NO_COLOR": "1"}, False):
-        master, slave = pty.openpty()
-        tap = await asyncio.create_subprocess_exec(
-            SABIR, "tap", "--print", "--", SABIR, "demo", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            stderr=slave, env={**os.environ, "TERM": "xterm-256color", **variables})
-        os.close(slave)
-        out, _ = await tap.communicate(call.encode())
-        check((tap.returncode, json.loads(out)["result"]), (0, 5))
-        said = b""
-        while True:
-            try:
-                part = os.read(master, 1 << 16)
-            except OSError:
-                break
-            if not part:
-                break
-            said += part
-        os.close(master)
-        text = said.decode()
-        assert "add" in text and ("\x1b[36m> req" in text) == painted and ("\x1b[" in text) == painted, text
+    error = '{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}\n'
+    with tempfile.TemporaryDirectory() as folder:
+        capture = os.path.join(folder, "s.rpc")
+        with open(capture, "w") as file:
+            file.write(f"> {call}< {error}")
+        for variables, painted in ({}, True), ({"NO_COLOR": "1"}, False):
+            text, out = await on_a_terminal(
+                "stderr", "tap", "--print", "--", SABIR, "demo", stdin=call.encode(), **variables)
+            check(json.loads(out)["result"], 5)
+            assert "add" in text and ("\x1b[36m> req" in text) == painted and ("\x1b[" in text) == painted, text
+            text, _ = await on_a_terminal("stdout", "view", "--print", capture, **variables)
+            for part in "\x1b[36m> req", "\x1b[1;31m< err":
+                assert "add" in text and (part in text) == painted and ("\x1b[" in text) == painted, text
 
 
 async def the_lines_for_neovim_are_lua():

@@ -1,12 +1,16 @@
-# Adds its class to each message that a context has made RDF of.
+# Adds its class to each message, and to each error by its code, that a context has made RDF of.
 
 PREFIX jrpc: <http://json-rpc.org/ontology#>
 PREFIX rpcx: <urn:sabir:ontology#>
+PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
 
 INSERT { ?m a jrpc:Request } WHERE { ?m jrpc:hasMethod ?method ; rpcx:id ?id } ;
 INSERT { ?m a jrpc:Notification } WHERE { ?m jrpc:hasMethod ?method FILTER NOT EXISTS { ?m rpcx:id ?id } } ;
 INSERT { ?m a jrpc:Response } WHERE { ?m jrpc:hasResult|rpcx:result ?result } ;
 INSERT { ?m a jrpc:ErrorResponse } WHERE { ?m jrpc:hasError ?error } ;
+INSERT { ?error a jrpc:ServerError } WHERE {
+  ?error jrpc:hasErrorCode ?code FILTER (datatype(?code) = xsd:integer && ?code >= -32099 && ?code <= -32000)
+} ;
 INSERT { ?m a ?class } WHERE {
   VALUES (?method ?class) {
     ("CancelTask" <urn:sabir:ontology:a2a#CancelTask>)
@@ -30,6 +34,13 @@ INSERT { ?error a ?class } WHERE {
     (-32602 <http://json-rpc.org/ontology#InvalidParams>)
     (-32601 <http://json-rpc.org/ontology#MethodNotFound>)
     (-32600 <http://json-rpc.org/ontology#InvalidRequest>)
+    (-32009 <urn:sabir:ontology:a2a#VersionNotSupported>)
+    (-32008 <urn:sabir:ontology:a2a#ExtensionSupportRequired>)
+    (-32007 <urn:sabir:ontology:a2a#ExtendedAgentCardNotConfigured>)
+    (-32006 <urn:sabir:ontology:a2a#InvalidAgentResponse>)
+    (-32005 <urn:sabir:ontology:a2a#ContentTypeNotSupported>)
+    (-32004 <urn:sabir:ontology:a2a#UnsupportedOperation>)
+    (-32003 <urn:sabir:ontology:a2a#PushNotificationNotSupported>)
     (-32002 <urn:sabir:ontology:a2a#TaskNotCancelable>)
     (-32001 <urn:sabir:ontology:a2a#TaskNotFound>)
   }

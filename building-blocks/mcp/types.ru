@@ -1,12 +1,16 @@
-# Adds its class to each message that a context has made RDF of.
+# Adds its class to each message, and to each error by its code, that a context has made RDF of.
 
 PREFIX jrpc: <http://json-rpc.org/ontology#>
 PREFIX rpcx: <urn:sabir:ontology#>
+PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
 
 INSERT { ?m a jrpc:Request } WHERE { ?m jrpc:hasMethod ?method ; rpcx:id ?id } ;
 INSERT { ?m a jrpc:Notification } WHERE { ?m jrpc:hasMethod ?method FILTER NOT EXISTS { ?m rpcx:id ?id } } ;
 INSERT { ?m a jrpc:Response } WHERE { ?m jrpc:hasResult|rpcx:result ?result } ;
 INSERT { ?m a jrpc:ErrorResponse } WHERE { ?m jrpc:hasError ?error } ;
+INSERT { ?error a jrpc:ServerError } WHERE {
+  ?error jrpc:hasErrorCode ?code FILTER (datatype(?code) = xsd:integer && ?code >= -32099 && ?code <= -32000)
+} ;
 INSERT { ?m a ?class } WHERE {
   VALUES (?method ?class) {
     ("completion/complete" <http://modelcontextprotocol.io/ontology#CompleteRequest>)
@@ -55,6 +59,11 @@ INSERT { ?error a ?class } WHERE {
     (-32602 <http://json-rpc.org/ontology#InvalidParams>)
     (-32601 <http://json-rpc.org/ontology#MethodNotFound>)
     (-32600 <http://json-rpc.org/ontology#InvalidRequest>)
+    (-32042 <urn:sabir:ontology:mcp#URLElicitationRequired>)
+    (-32022 <urn:sabir:ontology:mcp#UnsupportedProtocolVersion>)
+    (-32021 <urn:sabir:ontology:mcp#MissingRequiredClientCapability>)
+    (-32020 <urn:sabir:ontology:mcp#HeaderMismatch>)
+    (-32002 <urn:sabir:ontology:mcp#ResourceNotFound>)
   }
   ?error jrpc:hasErrorCode ?code
 }

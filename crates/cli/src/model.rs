@@ -11,6 +11,10 @@ pub(crate) fn run(args: &ModelArgs, printer: &Printer) -> Result<Exit, Failure> 
     if args.draft.is_some() && args.part != ModelPart::Schema {
         return Err(Failure::usage("--draft is for `sabir model schema`"));
     }
+    #[cfg(all(feature = "graph", feature = "schemas"))]
+    if args.base_url.is_some() && args.part != ModelPart::Build {
+        return Err(Failure::usage("--base-url is for `sabir model build`"));
+    }
     let text = match args.part {
         ModelPart::Schema => schema(name, args.draft.unwrap_or(Draft::Newest))?.to_owned(),
         ModelPart::Context => match name {
@@ -42,7 +46,7 @@ pub(crate) fn run(args: &ModelArgs, printer: &Printer) -> Result<Exit, Failure> 
         #[cfg(all(feature = "graph", feature = "schemas"))]
         ModelPart::Docs => blocks::docs(name)?,
         #[cfg(all(feature = "graph", feature = "schemas"))]
-        ModelPart::Build => return blocks::build(name, printer),
+        ModelPart::Build => return blocks::build(name, args.base_url.as_deref(), printer),
         #[cfg(all(feature = "graph", feature = "schemas"))]
         ModelPart::Mcp => blocks::mcp(name)?,
     };
@@ -99,7 +103,7 @@ mod blocks {
     /// A file of a building block.
     pub(super) fn block_file(block: &str, name: &str) -> Option<String> {
         let path = format!("{block}/{name}");
-        blocks::build().ok()?.into_iter().find(|file| file.path == path).map(|file| file.text)
+        blocks::build(None).ok()?.into_iter().find(|file| file.path == path).map(|file| file.text)
     }
 
     pub(super) fn docs(format: Option<&str>) -> Result<String, Failure> {
@@ -111,12 +115,16 @@ mod blocks {
     }
 
     /// Writes all blocks. Files that are there already are replaced, others are left alone.
-    pub(super) fn build(folder: Option<&str>, printer: &Printer) -> Result<Exit, Failure> {
+    pub(super) fn build(
+        folder: Option<&str>,
+        base_url: Option<&str>,
+        printer: &Printer,
+    ) -> Result<Exit, Failure> {
         let folder = Path::new(folder.filter(|folder| !folder.is_empty()).ok_or_else(|| {
             Failure::usage("`sabir model build` needs a folder to write to")
                 .hint("sabir model build building-blocks")
         })?);
-        let files = blocks::build().map_err(|error| Failure::new(Exit::Error, error))?;
+        let files = blocks::build(base_url).map_err(|error| Failure::new(Exit::Error, error))?;
         for file in &files {
             let path = folder.join(&file.path);
             write(folder, &file.path, &file.text).map_err(|error| {

@@ -1,8 +1,9 @@
-//! `sabir demo --chain` over WebSocket, as the clients of chains use it.
+//! `sabir demo --chain` over WebSocket and HTTP, as the clients of chains use it.
 
 #![allow(clippy::unwrap_used)]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -28,8 +29,9 @@ impl Demo {
         Demo { process, url }
     }
 
-    async fn connect(&self) -> Peer {
-        sabir::connect(transport::url(self.url.clone()), Router::new()).await.unwrap()
+    async fn connect(&self, scheme: &str) -> Peer {
+        let url = self.url.replace("ws:", scheme);
+        sabir::connect(transport::url(url), Router::new()).await.unwrap()
     }
 }
 
@@ -55,13 +57,16 @@ fn number(head: &Value, member: &str) -> u64 {
 #[tokio::test]
 async fn heads_are_followed_in_each_style() {
     let demo = Demo::start();
-    let peer = demo.connect().await;
+    let (websocket, http) = (demo.connect("ws:").await, demo.connect("http:").await);
     let substrate =
         SubscriptionStyle::new("chain_subscribeNewHead", "chain_newHead", "chain_unsubscribeNewHead");
-    for (style, member) in [
-        (SubscriptionStyle::ethereum("newHeads"), "number"),
-        (substrate, "number"),
-        (SubscriptionStyle::solana("slot"), "slot"),
+    for (peer, style, member) in [
+        (&websocket, SubscriptionStyle::ethereum("newHeads"), "number"),
+        (&websocket, substrate.clone(), "number"),
+        (&websocket, SubscriptionStyle::solana("slot"), "slot"),
+        (&http, SubscriptionStyle::ethereum("newHeads"), "number"),
+        (&http, substrate, "number"),
+        (&http, SubscriptionStyle::solana("slot"), "slot"),
     ] {
         let mut heads = peer.subscribe::<Value>(style, json!([])).await.unwrap();
         let (first, second) = (next(&mut heads).await, next(&mut heads).await);
@@ -72,14 +77,14 @@ async fn heads_are_followed_in_each_style() {
         assert!(heads.unsubscribe().await);
         assert_eq!(heads.end(), Some(SubscriptionEnd::Unsubscribed));
     }
-    let unsubscribe = |id: Value| peer.call::<bool>("eth_unsubscribe", [id]);
+    let unsubscribe = |id: Value| websocket.call::<bool>("eth_unsubscribe", [id]);
     assert_eq!(unsubscribe(json!("0x1")).await, Ok(false));
 }
 
 #[tokio::test]
 async fn the_calls_of_clients_are_answered() {
     let demo = Demo::start();
-    let peer = demo.connect().await;
+    let peer = demo.connect("ws:").await;
     for (method, params, result) in [
         ("eth_chainId", json!([]), json!("0x539")),
         ("net_version", json!(null), json!("1337")),
@@ -103,12 +108,42 @@ async fn the_calls_of_clients_are_answered() {
     assert_eq!(peer.call::<i64>("add", (1, 2)).await, Ok(3));
 }
 
-/// Without a session, HTTP has no way to carry items.
-#[tokio::test]
-async fn a_post_is_told_why_it_cannot_subscribe() {
+/// A POST that takes no stream has no way for items.
+#[test]
+fn a_post_is_told_why_it_cannot_subscribe() {
     let demo = Demo::start();
-    let peer = sabir::connect(transport::url(demo.url.replace("ws:", "http:")), Router::new()).await.unwrap();
-    let refused = peer.subscribe::<Value>(SubscriptionStyle::ethereum("newHeads"), ()).await.unwrap_err();
-    let text = refused.to_string();
-    assert!(text.starts_with("-32601: ") && text.contains("stays open"), "{text}");
+    let address = demo.url.strip_prefix("ws://").unwrap().trim_end_matches('/');
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}"#;
+    let mut stream = TcpStream::connect(address).unwrap();
+    let length = body.len();
+    write!(
+        stream,
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("-32601") && answer.contains("stays open"), "{answer}");
+}
+
+#[test]
+fn the_program_follows_it_over_http() {
+    let demo = Demo::start();
+    let url = demo.url.replace("ws:", "http:");
+    for words in
+        [["eth_subscribe", "newHeads"].as_slice(), &["slotSubscribe"], &["subscribe_ticks", "n:=3", "ms:=1"]]
+    {
+        let run = Command::new(env!("CARGO_BIN_EXE_sabir"))
+            .args(["subscribe", &url, "--count", "2", "--wait", "20s"])
+            .args(words)
+            .output()
+            .unwrap();
+        let (printed, told) =
+            (String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap());
+        assert_eq!(run.status.code(), Some(0), "{words:?}: {told}");
+        if words[0] == "subscribe_ticks" {
+            assert_eq!(printed, "0\n1\n");
+        }
+    }
 }

@@ -125,7 +125,7 @@ pub(crate) fn invalid(reason: impl fmt::Display) -> ErrorObject {
 pub(crate) fn unfit(reason: impl fmt::Display) -> ErrorObject {
     let reason = reason.to_string();
     let mut error = invalid(&reason);
-    error.message = format!("{}: {}", error.message, shown(&reason)).into();
+    error.message = format!("{}: {}", error.message, start_of(&reason, SHOWN / 2)).into();
     error
 }
 
@@ -144,7 +144,11 @@ const SHOWN: usize = 512;
 
 /// As much of a text as an answer repeats: what answers junk is small.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
-    let Some(end) = (text.len() > SHOWN).then(|| (0..=SHOWN).rfind(|at| text.is_char_boundary(*at))) else {
+    start_of(text, SHOWN)
+}
+
+fn start_of(text: &str, most: usize) -> Cow<'_, str> {
+    let Some(end) = (text.len() > most).then(|| (0..=most).rfind(|at| text.is_char_boundary(*at))) else {
         return Cow::Borrowed(text);
     };
     Cow::Owned(format!("{}…", &text[..end.unwrap_or_default()]))

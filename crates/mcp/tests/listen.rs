@@ -7,7 +7,7 @@ mod raw;
 use std::time::Duration;
 
 use raw::modern;
-use sabir::transport;
+use sabir::{Router, SubscriptionEnd, SubscriptionStyle, Transport, transport};
 use sabir_mcp::{Catalog, McpServer};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -131,4 +131,48 @@ async fn over_http() {
     assert!(heard > MUCH, "one that reads has heard {heard} bytes");
     let held = read_until(&mut deaf, "notifications/tools/list_changed").await;
     assert!((NAME_BYTES..24 << 20).contains(&held), "{held} bytes were kept");
+}
+
+/// Listens as any subscriber of the library does.
+async fn follow(transport: Transport, catalog: &Catalog, name: &str) {
+    let peer = sabir::connect(transport, Router::new()).await.unwrap();
+    let wanted = json!({"toolsListChanged": true});
+    let params = modern(json!({"notifications": wanted}), json!({}));
+    let mut changes = peer.subscribe::<Value>(SubscriptionStyle::mcp_listen(), &params).await.unwrap();
+    let id: Value = serde_json::from_str(changes.id().text()).unwrap();
+    for (method, told) in [
+        ("notifications/subscriptions/acknowledged", &wanted),
+        ("notifications/tools/list_changed", &Value::Null),
+    ] {
+        let change = timeout(LONG, changes.next()).await.expect(method).unwrap().unwrap();
+        assert_eq!(change["method"], method);
+        assert_eq!(change["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id, "{change}");
+        assert_eq!(&change["params"]["notifications"], told, "{change}");
+        catalog.add_tool(name, |_, ()| async { Ok(2) });
+    }
+    assert!(changes.unsubscribe().await);
+    assert_eq!(changes.end(), Some(SubscriptionEnd::Unsubscribed));
+}
+
+#[tokio::test]
+async fn a_subscription_of_the_library_follows_it() {
+    let server = server();
+    let catalog = server.catalog().clone();
+    let (near, far) = transport::memory();
+    tokio::spawn(sabir::serve(far.dialect(sabir::MCP), server.into_router()));
+    follow(near.dialect(sabir::MCP), &catalog, "lines").await;
+}
+
+#[cfg(feature = "http")]
+#[tokio::test]
+async fn a_subscription_of_the_library_follows_it_over_http() {
+    let server = server();
+    let catalog = server.catalog().clone();
+    let server = server.listen("http://127.0.0.1:0/mcp").await.unwrap();
+    let url = server.url().to_string();
+    tokio::spawn(server.run());
+    let transport = transport::url(url).await.unwrap().dialect(sabir::MCP);
+    let transport =
+        transport.header("MCP-Protocol-Version", "2026-07-28").header("Mcp-Method", "subscriptions/listen");
+    follow(transport, &catalog, "http").await;
 }

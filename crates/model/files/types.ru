@@ -1,9 +1,13 @@
-# Adds its class to each message that a context has made RDF of.
+# Adds its class to each message, and to each error by its code, that a context has made RDF of.
 
 PREFIX jrpc: <http://json-rpc.org/ontology#>
 PREFIX rpcx: <urn:sabir:ontology#>
+PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
 
 INSERT { ?m a jrpc:Request } WHERE { ?m jrpc:hasMethod ?method ; rpcx:id ?id } ;
 INSERT { ?m a jrpc:Notification } WHERE { ?m jrpc:hasMethod ?method FILTER NOT EXISTS { ?m rpcx:id ?id } } ;
 INSERT { ?m a jrpc:Response } WHERE { ?m jrpc:hasResult|rpcx:result ?result } ;
-INSERT { ?m a jrpc:ErrorResponse } WHERE { ?m jrpc:hasError ?error }
+INSERT { ?m a jrpc:ErrorResponse } WHERE { ?m jrpc:hasError ?error } ;
+INSERT { ?error a jrpc:ServerError } WHERE {
+  ?error jrpc:hasErrorCode ?code FILTER (datatype(?code) = xsd:integer && ?code >= -32099 && ?code <= -32000)
+}

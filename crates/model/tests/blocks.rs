@@ -20,7 +20,7 @@ fn folder() -> PathBuf {
 }
 
 fn built() -> BTreeMap<String, String> {
-    build().unwrap().into_iter().map(|BlockFile { path, text, .. }| (path, text)).collect()
+    build(None).unwrap().into_iter().map(|BlockFile { path, text, .. }| (path, text)).collect()
 }
 
 /// The files below a folder, by their paths in it.
@@ -86,7 +86,7 @@ fn every_example_has_the_triples_that_a_processor_finds() {
     let files = built();
     let mut checked = 0;
     for (path, document) in
-        files.iter().filter(|(path, _)| path.contains("/tests/") && path.ends_with(".jsonld"))
+        files.iter().filter(|(path, _)| path.contains("/results/") && path.ends_with(".jsonld"))
     {
         let context = &files[&format!("{}/context.jsonld", path.split('/').next().unwrap())];
         let facts = turtle(&files[&path.replace(".jsonld", ".ttl")]);
@@ -151,7 +151,7 @@ fn the_derived_context_means_what_the_source_means() {
     let files = built();
     let source = sabir_model::files::CONTEXT;
     for (path, document) in
-        files.iter().filter(|(path, _)| path.starts_with("json-rpc/tests/") && path.ends_with(".jsonld"))
+        files.iter().filter(|(path, _)| path.starts_with("json-rpc/results/") && path.ends_with(".jsonld"))
     {
         assert_eq!(
             processed(document, source),
@@ -290,13 +290,13 @@ fn every_schema_is_annotated() {
 
 /// Valid examples of a block, each with its part of the schema.
 fn examples(files: &BTreeMap<String, String>, block: &str) -> Vec<(String, Value)> {
-    let report: Value = serde_json::from_str(&files[&format!("{block}/tests/_report.json")]).unwrap();
+    let report: Value = serde_json::from_str(&files[&format!("{block}/results/_report.json")]).unwrap();
     let items = report["items"].as_array().unwrap().iter();
     let valid = items.filter(|item| item["source"]["requireFail"] == false);
     let example = |item: &Value| {
         let file = item["source"]["filename"].as_str().unwrap();
         let schema = item["sections"][0]["entries"][0]["filename"].as_str().unwrap();
-        let message = serde_json::from_str(&files[&format!("{block}/tests/{file}")]).unwrap();
+        let message = serde_json::from_str(&files[&format!("{block}/results/{file}")]).unwrap();
         (schema.to_owned(), message)
     };
     valid.map(example).collect()
@@ -309,7 +309,7 @@ fn every_class_of_a_small_block_occurs_in_an_example() {
         let of_files = |end: &str| -> String {
             let found = files
                 .iter()
-                .filter(|(path, _)| path.starts_with(&format!("{block}/tests/")) && path.ends_with(end));
+                .filter(|(path, _)| path.starts_with(&format!("{block}/results/")) && path.ends_with(end));
             found.map(|(_, text)| text.as_str()).collect()
         };
         let facts = of_files(".ttl");
@@ -393,7 +393,7 @@ fn the_published_names_give_the_same_facts() {
     for (block, theirs) in [("json-rpc", "ogc/context.jsonld"), ("mcp", "ogc/mcp-context.jsonld")] {
         for (path, document) in files
             .iter()
-            .filter(|(path, _)| path.starts_with(&format!("{block}/tests/")) && path.ends_with(".jsonld"))
+            .filter(|(path, _)| path.starts_with(&format!("{block}/results/")) && path.ends_with(".jsonld"))
         {
             let renamed = |facts: BTreeSet<String>| -> BTreeSet<String> {
                 let names = [

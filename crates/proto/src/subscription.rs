@@ -10,12 +10,15 @@
 //! | [`notified`](SubscriptionStyle::notified) | the same | the same | the same | `{subscription, error}` always; the code is `-32014` if it just finished |
 //! | [`ethereum`](SubscriptionStyle::ethereum) | `eth_subscribe [name, …]` → `"0x…"` | `eth_subscription` | `eth_unsubscribe [id]` | none |
 //! | [`namespace`](SubscriptionStyle::namespace): geth's others | `<ns>_subscribe [name, …]` | `<ns>_subscription` | `<ns>_unsubscribe [id]` | none |
-//! | [`solana`](SubscriptionStyle::solana) | `<name>Subscribe` → an integer | `<name>Notification` | `<name>Unsubscribe [id]` | none |
+//! | [`solana`](SubscriptionStyle::solana) | `<name>Subscribe` → an integer | `<name>Notification` | `<name>Unsubscribe [id]` | none; of `signature`: the item with the outcome |
 //! | [`method`](SubscriptionStyle::method) | nothing is sent | the method; all params are the item | nothing is sent | none |
 //! | [`mcp_listen`](SubscriptionStyle::mcp_listen) | `subscriptions/listen`; no response yet | notifications with the request's id in `_meta` | a cancel | the response |
 //! | [`lsp_partial`](SubscriptionStyle::lsp_partial) | any method, with a `partialResultToken` | `$/progress {token, value}` | a cancel | the response |
 
 use std::borrow::Cow;
+
+use crate::json::cursor::Cursor;
+use crate::json::raw::JsonKind;
 
 /// How a subscription is written on the wire: which methods, which ids, and how its end is told.
 ///
@@ -84,6 +87,23 @@ pub enum EndSignal {
     Always,
     /// By the response to the request.
     Response,
+    /// By an item: the first whose `value` is not a string. So Solana's subscriptions to a signature end with what has
+    /// become of the transaction; a string says only that it was received. Nothing else is told.
+    Outcome,
+}
+
+impl EndSignal {
+    /// Whether no message says that a subscription has failed. Where its subscriber is not to miss items unknowingly, the
+    /// connection is all that can be ended.
+    pub fn is_silent(self) -> bool {
+        matches!(self, EndSignal::Silent | EndSignal::Outcome)
+    }
+
+    /// Whether no item follows this one, which is valid JSON.
+    pub(crate) fn is_by(self, item: &str) -> bool {
+        let value = || Cursor::trusted(item).member("value");
+        self == EndSignal::Outcome && !value().is_some_and(|value| JsonKind::of(value) == JsonKind::String)
+    }
 }
 
 impl SubscriptionStyle {
@@ -144,14 +164,15 @@ impl SubscriptionStyle {
         }
     }
 
-    /// Solana: `slotSubscribe` for `slot`. Its subscribers are not told of the end.
+    /// Solana: `slotSubscribe` for `slot`. Its subscribers are not told of the end. Only those to a `signature` know it:
+    /// they are over with the outcome of the transaction ([`EndSignal::Outcome`]).
     pub fn solana(name: &str) -> Self {
         SubscriptionStyle {
             subscribe: format!("{name}Subscribe").into(),
             notification: format!("{name}Notification").into(),
             unsubscribe: format!("{name}Unsubscribe").into(),
             ids: SubscriptionIds::Number,
-            end: EndSignal::Silent,
+            end: if name == "signature" { EndSignal::Outcome } else { EndSignal::Silent },
             ..SubscriptionStyle::new("", "", "")
         }
     }

@@ -165,7 +165,7 @@ pub use router::Router;
 pub use router::call::RouterCall;
 pub use router::layer::Next;
 pub use router::method::{Method, MethodName};
-pub use router::observe::{CallEnd, Observed, Side};
+pub use router::observe::{CallEnd, Observed, Side, WorkerEvent};
 pub use router::params::parse;
 #[cfg(feature = "tracing")]
 pub use router::propagate::Propagator;
@@ -199,7 +199,7 @@ pub use server::builder::{ServerBuilder, listen};
 #[cfg(all(feature = "http", feature = "tls"))]
 pub use server::http::peer_address::PeerCertificates;
 #[cfg(feature = "http")]
-pub use server::http::{Body, Denied, Http, HttpService, Remote, Sessions};
+pub use server::http::{Body, Denied, Http, HttpService, Remote, SessionOpener, Sessions};
 #[cfg(feature = "tls")]
 pub use server::tls::ServerTls;
 pub use server::{Server, Stopper};

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use sabir::{CallError, Cause, Ctx, Router, SendError, blocking};
+use futures_util::stream;
+use sabir::{
+    CallError, Cause, Ctx, ErrorObject, Router, SendError, SubscriptionEnd, SubscriptionStyle, blocking,
+};
 
 fn connected(server: Router, client: Router) -> blocking::Peer {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -168,4 +171,33 @@ fn a_server_that_sleeps_is_woken_by_other_threads() {
     assert!(lines.next().unwrap().unwrap().contains("told"));
     drop(input);
     server.join().unwrap().unwrap();
+}
+
+#[test]
+fn items_are_waited_for() {
+    let count = SubscriptionStyle::notified("subscribe_count", "count", "unsubscribe_count");
+    let idle = SubscriptionStyle::new("subscribe_idle", "idle", "unsubscribe_idle");
+    let router = Router::new()
+        .try_subscription(count.clone(), |_, (to, fails): (u64, bool)| async move {
+            let end = fails.then(|| Err(ErrorObject::new(7, "it failed")));
+            Ok(stream::iter((0..to).map(Ok).chain(end)))
+        })
+        .subscription(idle.clone(), |_, ()| async { Ok(stream::pending::<u64>()) });
+    let peer = connected(router, Router::new());
+    for (fails, end) in [
+        (false, SubscriptionEnd::Finished(None)),
+        (true, SubscriptionEnd::Error(ErrorObject::new(7, "it failed"))),
+    ] {
+        let mut items = peer.subscribe::<u64>(count.clone(), (500, fails)).unwrap();
+        let got: Vec<_> = items.by_ref().collect();
+        assert_eq!(got, (0..500).map(Ok).collect::<Vec<_>>());
+        assert_eq!(items.end(), Some(end));
+    }
+    let mut left = peer.subscribe::<u64>(idle.clone(), ()).unwrap();
+    assert!(left.unsubscribe());
+    assert_eq!((left.next(), left.end()), (None, Some(SubscriptionEnd::Unsubscribed)));
+    let mut lost = peer.subscribe::<u64>(idle, ()).unwrap();
+    peer.close();
+    assert_eq!(lost.next(), None);
+    assert_eq!(lost.end(), Some(SubscriptionEnd::Disconnected(Cause::Shutdown)));
 }

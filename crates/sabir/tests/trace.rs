@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sabir::{CallError, Ctx, ErrorObject, Propagator, Router, TraceContext, transport};
+use sabir::{CallError, Ctx, ErrorObject, Propagator, Router, SubscriptionStyle, TraceContext, transport};
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -160,6 +160,45 @@ async fn calls_have_a_span_below_that_of_their_caller() {
     assert_eq!(field("rpc.response.status_code"), Some("7"));
     assert_eq!(field("otel.status_code"), Some("ERROR"));
     assert_eq!(field("jsonrpc.request.id"), Some("2"));
+}
+
+#[tokio::test]
+async fn a_request_to_subscribe_has_a_span_until_its_response() {
+    const COUNT: SubscriptionStyle =
+        SubscriptionStyle::notified("subscribe_count", "count", "unsubscribe_count");
+    let spans = Spans::default();
+    let _guard = tracing::subscriber::set_default(spans.clone());
+    let (near, far) = transport::memory();
+    // Refused, answered in the caller's trace, or never answered.
+    let router = Router::new().subscription(COUNT, |ctx: Ctx, params: Value| {
+        let seen = ctx.trace().map(|trace| trace.traceparent.into_owned());
+        async move {
+            match params.get("to") {
+                None => Err(ErrorObject::new(7, "no")),
+                Some(Value::Null) => std::future::pending().await,
+                Some(_) => Ok(futures_util::stream::iter([seen])),
+            }
+        }
+    });
+    tokio::spawn(sabir::serve(far, router));
+    let peer = sabir::connect(near, Router::new().spans().propagate(spans.clone())).await.unwrap();
+    let caller = tracing::info_span!("caller", otel.name = "caller");
+    let work = async {
+        let mut counts = peer.subscribe::<Option<String>>(COUNT, json!({"to": 1})).await.unwrap();
+        assert_eq!(counts.next().await, Some(Ok(Some(parent(2)))));
+        assert!(peer.subscribe::<Value>(COUNT, json!({})).await.is_err());
+        let mut hung = Box::pin(peer.subscribe::<Value>(COUNT, json!({"to": null})));
+        assert!(std::future::poll_fn(|cx| std::task::Poll::Ready(hung.as_mut().poll(cx))).await.is_pending());
+        drop(hung);
+    };
+    tracing::Instrument::instrument(work, caller).await;
+    let want = [
+        " caller",
+        "client subscribe_count in 1",
+        "client subscribe_count (7) in 1",
+        "client subscribe_count (cancelled) in 1",
+    ];
+    assert_eq!(spans.shown(), want);
 }
 
 /// The attributes of a span that say where it goes: the server, its port, the transport, the protocol.

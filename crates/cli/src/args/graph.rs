@@ -124,13 +124,30 @@ fn base_iri(text: &str) -> Result<String, String> {
     }
 }
 
+/// An address on the web, for files below it.
+#[cfg(all(feature = "graph", feature = "schemas"))]
+fn http_url(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host = rest.ok_or("it must begin with https:// or http://")?;
+    if host.is_empty() || host.starts_with('/') {
+        return Err("it names no host".to_owned());
+    }
+    let bad = |c: &char| c.is_whitespace() || c.is_control() || "<>\"{}|^`\\?#".contains(*c);
+    match host.chars().find(bad) {
+        Some(bad) => Err(format!("{bad:?} is not allowed in it")),
+        None => Ok(text.to_owned()),
+    }
+}
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 NAME is
   for schema    json-rpc (the default), mcp-envelope, lsp-envelope or a2a-envelope; those of
                 MCP's revisions refer to each other: build writes them
-  for context   message (the default), session, or one of a block: json-rpc, mcp, lsp, a2a, ogc
+  for context   message (the default), session, or one of a block: json-rpc, mcp, lsp, a2a;
+                with the names that OGC has published: ogc, ogc-mcp
   for ontology  json-rpc (the default), mcp, lsp or a2a
+  for shapes    json-rpc (the default) or mcp
   for query     the name of a query; all are listed without one
   for docs      html (the default) or markdown
   for build     the folder that the building blocks are written to
@@ -142,7 +159,8 @@ Examples:
   sabir model context
   sabir model query slowest-methods
   sabir model docs > model.html
-  sabir model build building-blocks")]
+  sabir model build building-blocks
+  sabir model build site --base-url https://example.org/blocks/")]
 pub(crate) struct ModelArgs {
     /// Which part
     #[arg(value_enum, value_name = "PART")]
@@ -152,6 +170,10 @@ pub(crate) struct ModelArgs {
     /// Which draft of JSON Schema
     #[arg(long, value_enum, value_name = "DRAFT")]
     pub(crate) draft: Option<Draft>,
+    /// Where the folder that build writes will be served: its register then names files by URL
+    #[cfg(all(feature = "graph", feature = "schemas"))]
+    #[arg(long, value_name = "URL", value_parser = http_url)]
+    pub(crate) base_url: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

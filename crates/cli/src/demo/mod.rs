@@ -6,7 +6,7 @@ pub(crate) mod rpc;
 
 use std::io::{self, IsTerminal};
 
-use sabir::{Dialect, Error, Http, MCP, PLAIN, Router, transport};
+use sabir::{Dialect, Error, Http, MCP, PLAIN, Router, Sessions, transport};
 
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
@@ -96,7 +96,7 @@ async fn http(url: &str, args: &DemoArgs) -> Result<Http, Failure> {
     let mut http = match (args.mcp, args.protection.issuer.is_empty()) {
         (true, false) => protected::http(url, &args.protection).await?,
         (true, true) => sabir_mcp::streamable_http(),
-        (false, _) => Http::new(),
+        (false, _) => Http::new().sessions(Sessions::opened_by_subscribing()),
     };
     for origin in &args.allow_origin {
         http = http.allow_origin(origin);

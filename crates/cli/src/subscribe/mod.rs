@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sabir::transport::Direction;
-use sabir::{CallError, RawJson, Report};
+use sabir::transport::{Direction, Scheme};
+use sabir::{CallError, RawJson, Report, Subscription, SubscriptionEnd, SubscriptionStyle};
 use sabir_proto::Cut;
 use serde::Serialize;
 use serde_json::json;
@@ -124,7 +124,10 @@ impl Following {
                         "the server answered {id:.60}; what it sends is printed, Ctrl-C ends"
                     ));
                 }
-                let done = self.follow(&mut session, &id, outlet, show, &watch).await;
+                let done = match self.pushes(&session).await {
+                    Ok(pushes) => self.follow(&mut session, &id, outlet, pushes, show, &watch).await,
+                    Err(failure) => Err(failure),
+                };
                 // Whatever ended it, the server is told.
                 let _ = tokio::time::timeout(END_TIMEOUT, self.end(&mut session, &id)).await;
                 done
@@ -149,7 +152,7 @@ impl Following {
             Err(CallFailure::Failed(failure)) => Err(failure),
             Err(CallFailure::Call(CallError::Error(error))) => {
                 let target = word(&self.peer.target.to_string());
-                let is_http = self.peer.target.scheme().is_some_and(sabir::transport::Scheme::is_http);
+                let is_http = self.peer.target.scheme().is_some_and(Scheme::is_http);
                 let explained = explain::hint(session, &self.peer, method, &self.given, &error).await;
                 let hint = match is_http {
                     _ if explained.is_some() => explained,
@@ -165,11 +168,23 @@ impl Following {
         }
     }
 
+    /// Over HTTP a plain server sends items on a stream that its client has to ask for. The library does so for
+    /// subscriptions of its own, so this is one: to a method that nothing has. What comes is read off the wire.
+    async fn pushes(&self, session: &Session) -> Result<Option<Subscription<RawJson<'static>>>, Failure> {
+        let is_http = self.peer.target.scheme().is_some_and(Scheme::is_http);
+        if !is_http || self.method.is_none() || session.protocol() != Protocol::Plain {
+            return Ok(None);
+        }
+        let subscribed = session.peer().subscribe(SubscriptionStyle::method(""), ()).await;
+        subscribed.map(Some).map_err(|error| self.peer.call_failed(&error, &Watch::default()))
+    }
+
     async fn follow(
         &self,
         session: &mut Session,
         id: &RawJson<'static>,
         mut messages: Outlet,
+        mut pushes: Option<Subscription<RawJson<'static>>>,
         show: &Show,
         watch: &Watch,
     ) -> Result<Exit, Failure> {
@@ -185,6 +200,7 @@ impl Following {
         let peer = session.peer().clone();
         let mut closed = std::pin::pin!(peer.closed());
         let mut listening = std::pin::pin!(self.listen(session));
+        let mut refused = std::pin::pin!(refused(&mut pushes));
         loop {
             let message = tokio::select! {
                 biased;
@@ -200,6 +216,7 @@ impl Following {
                 },
                 Some(message) = messages.recv() => message,
                 ended = &mut listening => return ended,
+                reason = &mut refused => return Err(Failure::new(Exit::Connect, reason)),
                 cause = &mut closed => return Err(self.peer.closed(&cause.to_string(), watch)),
             };
             match self.style.item(&message, id, about.as_deref()) {
@@ -287,6 +304,18 @@ impl Following {
             }
         }
     }
+}
+
+/// Why the server has no stream for what it sends unasked, once it says so.
+async fn refused(pushes: &mut Option<Subscription<RawJson<'static>>>) -> String {
+    if let Some(pushes) = pushes {
+        while pushes.next().await.is_some() {}
+        if let Some(SubscriptionEnd::Undelivered(reason)) = pushes.end() {
+            return reason.to_string();
+        }
+    }
+    // The connection has ended, or does without: who waits for items hears of that otherwise.
+    std::future::pending().await
 }
 
 enum Started {

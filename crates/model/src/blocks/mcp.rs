@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::blocks::annotate::Prefixes;
+use crate::blocks::annotate::{Documents, Prefixes};
 use crate::blocks::definitions::{Definitions, Method};
 
 const PUBLISHED: &str = include_str!("../../files/mcp/published.json");
@@ -163,9 +163,24 @@ pub(crate) fn schema(definitions: &Definitions, published: &Published, revision:
 }
 
 /// What a reference to the block alone leads to: messages of any revision. A method is what one of the revisions that have
-/// it says.
-pub(crate) fn any_revision(definitions: &Definitions) -> Value {
+/// it says. Each message of a revision has an anchor here too: tools for building blocks know one schema of a block.
+pub(crate) fn any_revision(definitions: &Definitions, documents: &Documents) -> Value {
     let methods = definitions.methods();
+    let mut parts = Map::new();
+    for revision in &definitions.revisions {
+        let id = revision_id(revision);
+        let all = documents.0.get(&id).and_then(|schema| schema["$defs"].as_object());
+        let is_message = |name: &str| name == "Message" || methods.iter().any(|method| method.name == name);
+        let is_answer = |name: &str| name.ends_with("Response") || name == "JSONRPCError";
+        let names = all.into_iter().flatten().map(|(name, _)| name.as_str());
+        let mut add = |anchor: String, reference: String| {
+            parts.insert(anchor.clone(), json!({"$anchor": anchor, "$ref": reference}));
+        };
+        for name in names.filter(|name| is_message(name) || is_answer(name)) {
+            add(anchor_of(name, revision), format!("{id}#{name}"));
+        }
+        add(anchor_of("", revision), id.clone());
+    }
     let by_method = methods.iter().map(|method| {
         let of = |revision: &String| json!({"$ref": format!("{}#{}", revision_id(revision), method.name)});
         json!({
@@ -173,20 +188,24 @@ pub(crate) fn any_revision(definitions: &Definitions) -> Value {
             "then": {"anyOf": method.revisions.iter().map(of).collect::<Vec<_>>()},
         })
     });
+    let by_method: Vec<_> = by_method.collect();
+    let envelope = format!("{ENVELOPE}#JSONRPCMessage");
+    parts.insert("Message".to_owned(), json!({"$anchor": "Message", "$ref": envelope, "allOf": by_method}));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": ANY,
         "title": "The Model Context Protocol, in any revision",
         "description": "A message is valid if it is in one of the revisions that have its method. `schema-REVISION.json` is for one revision.",
         "anyOf": [{"$ref": "#Message"}, {"type": "array", "minItems": 1, "items": {"$ref": "#Message"}}],
-        "$defs": {"Message": {
-            "$anchor": "Message",
-            "$ref": format!("{ENVELOPE}#JSONRPCMessage"),
-            "allOf": by_method.collect::<Vec<_>>(),
-        }},
+        "$defs": parts,
         "x-jsonld-base": "urn:sabir:message:",
         "x-jsonld-prefixes": prefixes().json(),
     })
+}
+
+/// The anchor in the schema of all revisions for a part of one: `Revision-2025-11-25` for all of it.
+pub(crate) fn anchor_of(part: &str, revision: &str) -> String {
+    format!("{}-{revision}", if part.is_empty() { "Revision" } else { part })
 }
 
 /// What a message adds to one of the envelope.

@@ -1,4 +1,5 @@
-//! The ontology of MCP: a class for each message, for what is in messages, and a property for each member.
+//! The ontology of MCP: a class for each message, for what is in messages, and a property for each member. What each of
+//! them means is in `files/mcp/comments.json`, in words of our own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -6,16 +7,25 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::blocks::annotate::Documents;
+use crate::blocks::classes::Classes;
 use crate::blocks::definitions::{Definitions, Method};
-use crate::blocks::mcp::{AS_JSON, BY_REFERENCE, OWN, Published, is_response, prefixes};
+use crate::blocks::mcp::{OWN, Published, prefixes};
+use crate::blocks::mcp_parts::{Parts, Place, RDF_JSON, XSD};
 
-/// The terms of all revisions, in OWL.
-pub(crate) fn ontology(definitions: &Definitions, published: &Published, documents: &Documents) -> String {
+/// The terms of all revisions, in OWL. `base` are the classes of JSON-RPC.
+pub(crate) fn ontology(
+    definitions: &Definitions,
+    published: &Published,
+    documents: &Documents,
+    base: &Classes,
+) -> String {
+    let comments = Comments::read();
     let mut prefixes = prefixes();
     prefixes.0.extend([("xsd".to_owned(), XSD.to_owned()), ("rdf".to_owned(), RDF_JSON.replace("JSON", ""))]);
     let short = |iri: &str| prefixes.compact(iri).unwrap_or_else(|| format!("<{iri}>"));
     let mut out = String::from(HEAD);
     let methods = definitions.methods();
+    let parts = Parts { definitions, published, methods: &methods };
     out.push_str("# Messages by method\n\n");
     for method in &methods {
         let Method { name, method: called, .. } = method;
@@ -38,7 +48,11 @@ pub(crate) fn ontology(definitions: &Definitions, published: &Published, documen
         if let Some(result) = &method.result {
             let _ = writeln!(out, "  mcpx:resultClass {} ;", short(&published.class(result)));
         }
-        let comment = format!("`{called}`, sent by {from}. In revision {}.", method.revisions.join(", "));
+        if let Some(params) = parts.params(method) {
+            let _ = writeln!(out, "  mcpx:paramsClass {} ;", short(&published.class(params)));
+        }
+        let of = method.revisions.join(", ");
+        let comment = format!("{}`{called}`, sent by {from}. In revision {of}.", comments.class(name));
         let _ = writeln!(out, "  rdfs:comment \"{comment}\"@en ; rdfs:isDefinedBy {DEFINED_BY} .");
         if let Some(operation) =
             operation.filter(|operation| !HEAD.contains(&format!("\nmcp:{operation} a ")))
@@ -46,17 +60,16 @@ pub(crate) fn ontology(definitions: &Definitions, published: &Published, documen
             let comment = format!("What `{called}` asks for. Here the request stands for it.");
             let _ = writeln!(
                 out,
-                "mcp:{operation} a owl:Class ; rdfs:label \"{}\"@en ;\n  rdfs:comment \"{comment}\"@en ; rdfs:isDefinedBy {DEFINED_BY} .",
+                "mcp:{operation} a owl:Class ; rdfs:label \"{}\"@en ; rdfs:subClassOf mcp:Operation ;\n  rdfs:comment \"{comment}\"@en ; rdfs:isDefinedBy {DEFINED_BY} .",
                 words(&operation),
             );
         }
     }
     out.push_str("\n# What is in them\n\n");
-    let parts = Parts { definitions, published, methods: &methods };
     for name in definitions.names() {
         let class = short(&published.class(name));
         let of = definitions.revisions_of(name).join(", ");
-        let (above, about) = match (parts.is_part(name), parts.union(name)) {
+        let (union, about) = match (parts.is_part(name), parts.union(name)) {
             (true, _) => {
                 let members = parts.members(name).into_keys().map(|name| format!("`{name}`"));
                 let members: Vec<_> = members.collect();
@@ -64,24 +77,46 @@ pub(crate) fn ontology(definitions: &Definitions, published: &Published, documen
                     true => String::new(),
                     false => format!("Has {}. ", members.join(", ")),
                 };
-                let above = parts
-                    .above(name)
-                    .map(|name| format!("\n  rdfs:subClassOf {} ;", short(&published.class(name))));
-                (above.collect(), about)
+                (String::new(), about)
             }
             (false, Some(union)) => {
                 let iris: Vec<_> = union.iter().map(|name| short(&published.class(name))).collect();
                 let names: Vec<_> = union.iter().map(|name| format!("`{name}`")).collect();
-                let above = format!("\n  owl:unionOf ( {} ) ;", iris.join(" "));
-                (above, format!("One of {}. ", names.join(", ")))
+                let union = format!("\n  owl:unionOf ( {} ) ;", iris.join(" "));
+                (union, format!("One of {}. ", names.join(", ")))
             }
             (false, None) => continue,
         };
+        let mut above: Vec<_> = parts.above(name).iter().map(|name| short(&published.class(name))).collect();
+        let error = parts.error(name);
+        match error {
+            // The error itself, which JSON-RPC has.
+            Some(code) if parts.is_error(name) => above.extend(base.by_code.get(&code).map(|iri| short(iri))),
+            Some(_) => above.push(format!(
+                "jrpc:ErrorResponse , [ a owl:Restriction ; owl:onProperty jrpc:hasError ; owl:allValuesFrom mcpx:{} ]",
+                error_class(name),
+            )),
+            None => {}
+        }
+        if above.is_empty() {
+            above.push("mcpx:Part".to_owned());
+        }
         let _ = writeln!(
             out,
-            "{class} a owl:Class ; rdfs:label \"{}\"@en ;{above}\n  rdfs:comment \"{about}In revision {of}.\"@en ; rdfs:isDefinedBy {DEFINED_BY} .",
+            "{class} a owl:Class ; rdfs:label \"{}\"@en ;\n  rdfs:subClassOf {} ;{union}\n  rdfs:comment \"{}{about}In revision {of}.\"@en ; rdfs:isDefinedBy {DEFINED_BY} .",
             words(name),
+            above.join(" , "),
+            comments.class(name),
         );
+        if let (Some(code), false) = (error, parts.is_error(name)) {
+            let class = error_class(name);
+            let _ = writeln!(
+                out,
+                "mcpx:{class} a owl:Class ; rdfs:label \"{}\"@en ;\n  rdfs:subClassOf jrpc:ServerError , [ a owl:Restriction ; owl:onProperty jrpc:hasErrorCode ; owl:hasValue {code} ] ;\n  rdfs:comment \"{}The code {code} in MCP. In revision {of}.\"@en ; rdfs:isDefinedBy {DEFINED_BY} .",
+                words(class),
+                comments.class(class),
+            );
+        }
     }
     out.push_str("\n# Members. What has them, and which values they have, is said without consequence for reasoners: a member may be added.\n\n");
     let places = parts.places();
@@ -91,7 +126,12 @@ pub(crate) fn ontology(definitions: &Definitions, published: &Published, documen
             (false, true) => "owl:DatatypeProperty",
             _ => "rdf:Property",
         };
-        let members: Vec<_> = members.iter().map(|name| format!("`{name}`")).collect();
+        let mut members: Vec<_> = members.iter().map(|name| format!("`{name}`")).collect();
+        let last = members.pop().unwrap_or_default();
+        let members = match members.is_empty() {
+            true => format!("The member {last}."),
+            false => format!("The members {} and {last}.", members.join(", ")),
+        };
         let local = iri.rsplit(['#', '/']).next().unwrap_or_default();
         let mut included = String::new();
         if let Some(Place { of, values }) = places.get(&iri) {
@@ -104,10 +144,10 @@ pub(crate) fn ontology(definitions: &Definitions, published: &Published, documen
         }
         let _ = writeln!(
             out,
-            "{} a {kind} ; rdfs:label \"{}\"@en ;{included}\n  rdfs:comment \"The member {}.\"@en ; rdfs:isDefinedBy {DEFINED_BY} .",
+            "{} a {kind} ; rdfs:label \"{}\"@en ;{included}\n  rdfs:comment \"{}{members}\"@en ; rdfs:isDefinedBy {DEFINED_BY} .",
             short(&iri),
             words(local),
-            members.join(", "),
+            comments.member(local),
         );
     }
     out
@@ -115,111 +155,34 @@ pub(crate) fn ontology(definitions: &Definitions, published: &Published, documen
 
 const DEFINED_BY: &str = "<urn:sabir:ontology:mcp>";
 const HEAD: &str = include_str!("../../files/mcp/head.ttl");
+const COMMENTS: &str = include_str!("../../files/mcp/comments.json");
 
-/// The objects of messages, as opposed to messages, unions of messages, and text.
-struct Parts<'a> {
-    definitions: &'a Definitions,
-    published: &'a Published,
-    methods: &'a [Method],
-}
+/// What terms mean.
+struct Comments(Value);
 
-/// Where a member is.
-#[derive(Default)]
-struct Place {
-    /// The classes that have it.
-    of: BTreeSet<String>,
-    /// The classes and data types of its values.
-    values: BTreeSet<String>,
-}
-
-impl<'a> Parts<'a> {
-    fn is_part(&self, name: &str) -> bool {
-        let Some(newest) = self.definitions.newest(name) else { return false };
-        let is_object = newest["type"] == "object" || newest["allOf"].is_array() || name == "EmptyResult";
-        let is_message = self.methods.iter().any(|method| method.name == name) || is_response(newest);
-        is_object && !is_message && !BY_REFERENCE.iter().any(|(own, ..)| *own == name)
+impl Comments {
+    fn read() -> Comments {
+        Comments(serde_json::from_str(COMMENTS).unwrap_or_default())
     }
 
-    /// What a definition is one of, if all of that is part of messages.
-    fn union(&self, name: &str) -> Option<Vec<&'a str>> {
-        let alternatives = self.definitions.newest(name)?["anyOf"].as_array()?;
-        let mut found = Vec::new();
-        for alternative in alternatives {
-            let name = referred(alternative)?;
-            match self.union(name) {
-                Some(inner) => found.extend(inner),
-                None => found.push(self.is_part(name).then_some(name)?),
-            }
-        }
-        Some(found)
+    fn class(&self, name: &str) -> String {
+        self.sentence("classes", name)
     }
 
-    /// What a definition is besides itself.
-    fn above(&self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
-        let all = self.definitions.newest(name).and_then(|newest| newest["allOf"].as_array());
-        all.into_iter().flatten().filter_map(referred)
+    fn member(&self, name: &str) -> String {
+        self.sentence("members", name)
     }
 
-    fn members(&self, name: &str) -> BTreeMap<&'a str, &'a Value> {
-        let own = self.definitions.newest(name).and_then(|newest| newest["properties"].as_object());
-        let own = own.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema));
-        self.above(name).flat_map(|above| self.members(above)).chain(own).collect()
-    }
-
-    /// Where each member is, by its IRI.
-    fn places(&self) -> BTreeMap<String, Place> {
-        let mut places = BTreeMap::<String, Place>::new();
-        for name in self.definitions.names().filter(|name| self.is_part(name)) {
-            for (member, schema) in self.members(name) {
-                let place = places.entry(self.published.member(member)).or_default();
-                place.of.insert(self.published.class(name));
-                if AS_JSON.contains(&member) {
-                    place.values.insert(RDF_JSON.to_owned());
-                } else {
-                    self.values(schema, &mut BTreeSet::new(), &mut place.values);
-                }
-            }
-        }
-        places
-    }
-
-    /// The classes and data types of the values that a schema takes, items for arrays. A definition is looked into once:
-    /// values of JSON are made of values of JSON.
-    fn values(&self, schema: &'a Value, seen: &mut BTreeSet<&'a str>, found: &mut BTreeSet<String>) {
-        if let Some(name) = referred(schema) {
-            match self.definitions.newest(name) {
-                Some(_) if self.is_part(name) => _ = found.insert(self.published.class(name)),
-                Some(newest) if seen.insert(name) => self.values(newest, seen, found),
-                _ => {}
-            }
-        }
-        let several = schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array());
-        several.into_iter().flatten().for_each(|schema| self.values(schema, seen, found));
-        let types = schema["type"].as_array().map_or(std::slice::from_ref(&schema["type"]), Vec::as_slice);
-        for data_type in types.iter().filter_map(Value::as_str) {
-            let kinds: &[&str] = match data_type {
-                "string" => &["string"],
-                "boolean" => &["boolean"],
-                "integer" => &["integer"],
-                // What has a fraction is a double in JSON-LD.
-                "number" => &["integer", "double"],
-                _ => &[],
-            };
-            found.extend(kinds.iter().map(|kind| [XSD, kind].concat()));
-        }
-        if schema["items"].is_object() {
-            self.values(&schema["items"], seen, found);
-        }
+    /// With a space behind it, or nothing.
+    fn sentence(&self, kind: &str, name: &str) -> String {
+        self.0[kind][name].as_str().map(|text| format!("{text} ")).unwrap_or_default()
     }
 }
 
-/// The definition that a schema refers to.
-fn referred(schema: &Value) -> Option<&str> {
-    schema["$ref"].as_str()?.strip_prefix('#')
+/// The class of the error in an answer that a definition such as `HeaderMismatchError` describes.
+fn error_class(name: &str) -> &str {
+    name.strip_suffix("Error").unwrap_or(name)
 }
-
-const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
-const RDF_JSON: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON";
 
 #[derive(Default)]
 struct Use {

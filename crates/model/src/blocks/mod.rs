@@ -5,7 +5,7 @@
 //! schema. [`build`] makes all of it from `files/`; what it makes is in `building-blocks/` of the repository.
 //!
 //! ```
-//! let files = sabir_model::blocks::build()?;
+//! let files = sabir_model::blocks::build(None)?;
 //! assert!(files.iter().any(|file| file.path == "mcp/schema-2025-11-25.json"));
 //! # Ok::<(), sabir_model::blocks::BadExample>(())
 //! ```
@@ -15,8 +15,10 @@ mod block;
 mod classes;
 mod definitions;
 mod docs;
+mod inline;
 mod json;
 mod mcp;
+mod mcp_parts;
 mod mcp_terms;
 mod ogc;
 mod published;
@@ -47,10 +49,11 @@ pub struct BlockFile {
     pub text: String,
 }
 
-/// All files of all blocks, and their register.
-pub fn build() -> Result<Vec<BlockFile>, BadExample> {
+/// All files of all blocks, and their register. With the address that the folder will have, the register names every file
+/// by its URL: a register that others import must.
+pub fn build(base_url: Option<&str>) -> Result<Vec<BlockFile>, BadExample> {
     let Blocks { blocks, documents } = Blocks::new();
-    let mut made = register::files(&blocks);
+    let mut made = register::files(&blocks, base_url);
     for block in &blocks {
         made.extend(block.files(&documents.0)?);
     }
@@ -115,7 +118,7 @@ impl Blocks {
                 schemas: vec![schema(mcp::BASE)],
                 ontology: files::ONTOLOGY.to_owned(),
                 shapes: Some(files::SHAPES),
-                shape_examples: "",
+                shape_examples: source!("json-rpc", "shapes.jsonl"),
                 classes: base_classes.clone(),
                 prefixes: base_prefixes(),
             },
@@ -141,7 +144,7 @@ impl Blocks {
                 schemas: vec![schema(&lsp.id)],
                 ontology: source!("lsp", "ontology.ttl").to_owned(),
                 shapes: None,
-                shape_examples: "",
+                shape_examples: source!("lsp", "shapes.jsonl"),
                 classes: lsp.classes.and(&base_classes),
                 prefixes: lsp.prefixes,
             },
@@ -154,7 +157,7 @@ impl Blocks {
                 schemas: vec![schema(&a2a.id)],
                 ontology: source!("a2a", "ontology.ttl").to_owned(),
                 shapes: None,
-                shape_examples: "",
+                shape_examples: source!("a2a", "shapes.jsonl"),
                 classes: a2a.classes.and(&base_classes),
                 prefixes: a2a.prefixes,
             },
@@ -183,8 +186,9 @@ impl McpBlock {
             documents.add(mcp::schema(&definitions, &published, revision));
         }
         // What a reference to the block alone leads to.
-        documents.add(mcp::any_revision(&definitions));
-        let ontology = mcp_terms::ontology(&definitions, &published, documents);
+        let any = mcp::any_revision(&definitions, documents);
+        documents.add(any);
+        let ontology = mcp_terms::ontology(&definitions, &published, documents, base);
         let classes = Classes::read(&ontology, &[&published.namespace, mcp::OWN]);
         for revision in &definitions.revisions {
             // A name that JSON-RPC has too, such as `InternalError`, keeps its meaning there.

@@ -30,30 +30,45 @@ enum Object {
 
 type Facts = Vec<(&'static str, Object)>;
 
-pub(crate) fn files(blocks: &[Block]) -> Vec<BlockFile> {
-    let entries: Vec<_> = blocks.iter().map(entry).collect();
-    let register = json!({
-        "name": "Sabir: building blocks for JSON-RPC",
-        "abstract": "JSON-RPC 2.0 and protocols on it: schemas, contexts, ontologies, shapes and examples.",
-        "bblocks": entries,
-    });
-    let facts: Vec<_> = entries.iter().map(facts).collect();
+pub(crate) fn files(blocks: &[Block], base_url: Option<&str>) -> Vec<BlockFile> {
+    let base = base_url.map(|url| format!("{}/", url.trim_end_matches('/')));
+    let entries: Vec<_> =
+        blocks.iter().map(|block| entry(block, base.as_deref().unwrap_or_default())).collect();
+    let mut register = json!({ "name": NAME, "abstract": ABSTRACT, "bblocks": entries });
+    if let Some(base) = &base {
+        register["baseURL"] = json!(base);
+    }
+    let home = if base.is_some() { "" } else { HOME };
+    let facts: Vec<_> = entries.iter().map(|entry| facts(entry, home)).collect();
+    // Else the tool would take the prefix of its authors, and look for their register.
+    let config = format!(
+        "identifier-prefix: sabir.\nimports: []\nname: {}\nabstract: {}\n",
+        json!(NAME),
+        json!(ABSTRACT),
+    );
     vec![
+        BlockFile { path: "bblocks-config.yaml".to_owned(), text: config },
         BlockFile { path: "register.json".to_owned(), text: pretty(&register) },
         BlockFile { path: "bblocks.jsonld".to_owned(), text: linked(&facts) },
         BlockFile { path: "bblocks.ttl".to_owned(), text: turtle(&facts) },
     ]
 }
 
+const NAME: &str = "Sabir: building blocks for JSON-RPC";
+const ABSTRACT: &str =
+    "JSON-RPC 2.0 and protocols on it: schemas, contexts, ontologies, shapes and examples.";
+
 /// The registration of a block, with where its files are.
-fn entry(block: &Block) -> Map<String, Value> {
+fn entry(block: &Block, base: &str) -> Map<String, Value> {
     let mut entry = block.registered();
     let identifier = text(&entry, "itemIdentifier").to_owned();
-    let at = |file: &str| Value::from(format!("{}/{file}", block.name));
+    let at = |file: &str| Value::from(format!("{base}{}/{file}", block.name));
     let mut add = |name: &str, value: Value| {
         entry.insert(name.to_owned(), value);
     };
-    add("schema", json!({"application/json": at(&block.schemas[0].0)}));
+    // Whoever imports the register takes the one that is YAML: all JSON is.
+    let schema = at(&block.schemas[0].0);
+    add("schema", json!({"application/json": schema, "application/yaml": schema}));
     if block.schemas.len() > 1 {
         let all: Map<_, _> = block
             .schemas
@@ -71,7 +86,8 @@ fn entry(block: &Block) -> Map<String, Value> {
     // By the block that they come from: what holds for JSON-RPC holds for what stands on it.
     let has_own = block.shapes.is_some() && block.name != "json-rpc";
     let shapes = |file: &str| {
-        let mut shapes = Map::from_iter([("sabir.json-rpc".to_owned(), json!([format!("json-rpc/{file}")]))]);
+        let mut shapes =
+            Map::from_iter([("sabir.json-rpc".to_owned(), json!([format!("{base}json-rpc/{file}")]))]);
         if has_own {
             shapes.insert(identifier.clone(), json!([at(file)]));
         }
@@ -87,19 +103,22 @@ fn entry(block: &Block) -> Map<String, Value> {
     };
     if let Some(context) = published {
         // By name, so that they are in the same order in maps that keep theirs and in those that do not.
-        add("ogc", json!({"alignment": "ogc/alignment.ttl", "ldContext": context}));
+        let (alignment, context) = (format!("{base}ogc/alignment.ttl"), format!("{base}{context}"));
+        add("ogc", json!({"alignment": alignment, "ldContext": context}));
     }
     add("semanticUplift", at("semantic-uplift.yaml"));
     add("documentation", json!({"markdown": {"mediatype": "text/markdown", "url": at("description.md")}}));
-    add("testOutputs", at("tests/_report.json"));
+    add("testOutputs", at("results/_report.json"));
     add("validationPassed", true.into());
     entry
 }
 
-fn facts(entry: &Map<String, Value>) -> (String, Facts) {
+/// `home` is what the paths of files follow.
+fn facts(entry: &Map<String, Value>, home: &str) -> (String, Facts) {
     let said = |name: &str| text(entry, name).to_owned();
     let class = if text(entry, "itemClass") == "model" { "bblocks:Model" } else { "bblocks:Schema" };
-    let home = |path: &Value| Object::Iri([HOME, path.as_str().unwrap_or_default()].concat());
+    let named = |name: &Value| Object::Iri([HOME, name.as_str().unwrap_or_default()].concat());
+    let home = |path: &Value| Object::Iri([home, path.as_str().unwrap_or_default()].concat());
     let mut facts = vec![
         ("a", Object::Term("skos:Concept")),
         ("a", Object::Term("dcat:Dataset")),
@@ -124,7 +143,7 @@ fn facts(entry: &Map<String, Value>) -> (String, Facts) {
     facts.extend(shapes("shaclShapes").into_iter().map(|file| ("bblocks:hasShaclShapes", file)));
     let ogc = entry.get("ogc").and_then(Value::as_object).into_iter().flatten().map(|(_, path)| home(path));
     facts.extend(shapes("sessionShapes").into_iter().chain(ogc).map(|file| ("dct:relation", file)));
-    facts.extend(listed("dependsOn").iter().map(|other| ("bblocks:dependsOn", home(other))));
+    facts.extend(listed("dependsOn").iter().map(|other| ("bblocks:dependsOn", named(other))));
     let link = |source: &Value| Object::Iri(source["link"].as_str().unwrap_or_default().to_owned());
     facts.extend(listed("sources").iter().map(|source| ("dct:source", link(source))));
     ([HOME, text(entry, "itemIdentifier")].concat(), facts)

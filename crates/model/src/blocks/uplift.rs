@@ -55,7 +55,7 @@ fn types(members: &Map<String, Value>, classes: &Classes) -> Vec<String> {
     types
 }
 
-/// The class of an error, by its code.
+/// The classes of an error, by its code: its own, and that of all codes of servers.
 fn type_error(property: &str, object: &mut Object, classes: &Classes) {
     let is = |iri: &str, local: &str| iri.strip_prefix(JRPC) == Some(local);
     let Object::Thing(error) = object else { return };
@@ -68,9 +68,10 @@ fn type_error(property: &str, object: &mut Object, classes: &Classes) {
         }
         _ => None,
     });
-    if let Some(class) = code.and_then(|code| classes.by_code.get(&code)) {
-        error.facts.insert(0, (TYPE.to_owned(), Object::Iri(class.clone())));
-    }
+    let Some(code) = code else { return };
+    let of_server = (-32099..=-32000).contains(&code).then(|| [JRPC, "ServerError"].concat());
+    let types = classes.by_code.get(&code).cloned().into_iter().chain(of_server);
+    error.facts.splice(0..0, types.map(|class| (TYPE.to_owned(), Object::Iri(class))));
 }
 
 fn thing(members: &Map<String, Value>, terms: &Map<String, Value>) -> Thing {

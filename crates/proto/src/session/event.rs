@@ -340,6 +340,8 @@ pub enum SinkEnd {
     Lagged,
     /// The connection has ended, or is about to.
     Disconnected,
+    /// The item was sent that no other follows: [`EndSignal::Outcome`](crate::EndSignal::Outcome).
+    Finished,
 }
 
 /// Why a subscription of ours has ended.

@@ -223,7 +223,7 @@ impl Core {
         }
         let stays_open = style.end == EndSignal::Response;
         if self.one_way && !stays_open {
-            let reason = "a subscription needs a connection that stays open: a WebSocket, a socket, a pipe, or a session";
+            let reason = "a subscription needs a connection that stays open: a WebSocket, a socket, a pipe, NATS, or a session";
             return Err(ErrorObject::because(ErrorCode::METHOD_NOT_FOUND, reason));
         }
         let (batch, origin) = (slot.batch, slot.origin);
@@ -278,6 +278,29 @@ impl Core {
     }
 
     fn send_item(
+        &mut self,
+        key: SinkKey,
+        replaces: u64,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
+    ) -> Result<(), ItemError> {
+        let sink = self.subscriptions.as_ref().and_then(|tables| tables.sinks.get(key));
+        if sink.is_none_or(|sink| sink.end != EndSignal::Outcome) {
+            return self.take_item(key, replaces, write);
+        }
+        let mut text = Vec::new();
+        write(&mut text).map_err(|error| ItemError::Unwritable(error.to_string()))?;
+        let is_last = std::str::from_utf8(&text).is_ok_and(|text| EndSignal::Outcome.is_by(text));
+        self.take_item(key, replaces, |out| {
+            out.extend_from_slice(&text);
+            Ok(())
+        })?;
+        if is_last {
+            self.close_sink(key, SinkEnd::Finished);
+        }
+        Ok(())
+    }
+
+    fn take_item(
         &mut self,
         key: SinkKey,
         replaces: u64,
@@ -410,8 +433,9 @@ impl Core {
         if is_ending && end != SinkEnd::Unsubscribed {
             return;
         }
-        // What waits when the connection ends may still be sent.
-        let dropped = if end == SinkEnd::Disconnected { 0 } else { tables.sinks.drop_queue(key) };
+        // What waits when the connection ends, or for the last item, may still be sent.
+        let keeps = matches!(end, SinkEnd::Disconnected | SinkEnd::Finished);
+        let dropped = if keeps { 0 } else { tables.sinks.drop_queue(key) };
         let Some(sink) = tables.sinks.get_mut(key) else { return };
         if end == SinkEnd::Lagged {
             sink.lost += dropped + 1;
@@ -422,11 +446,11 @@ impl Core {
             SinkEnd::Unsubscribed => drop(tables.sinks.remove(key)),
             SinkEnd::Lagged => {
                 let reason = ErrorObject::standard(ErrorCode::SUBSCRIPTION_LAGGED);
-                silenced = signal == EndSignal::Silent;
+                silenced = signal.is_silent();
                 self.begin_end(key, Ending::Failed(reason));
             }
             SinkEnd::Disconnected if request.is_some() => drop(self.begin_end(key, Ending::Finished(None))),
-            SinkEnd::Disconnected => drop(self.begin_end(key, Ending::Silent)),
+            SinkEnd::Disconnected | SinkEnd::Finished => drop(self.begin_end(key, Ending::Silent)),
         }
         if !is_ending {
             self.pending_events.push_back(Event::SinkClosed { sink: key, end, stats });

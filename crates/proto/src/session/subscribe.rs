@@ -290,11 +290,16 @@ impl Core {
 
     fn deliver_early(&mut self, key: SubscriptionKey, early: Early) {
         let Early { items, lost } = early;
+        let Some(end) = self.tables().ours.get(key).map(|slot| slot.style.end) else { return };
         for item in items {
             match item {
                 Ok(text) => {
                     let item = RawJson::trusted(&text).into_owned();
                     self.pending_events.push_back(Event::Item { subscription: key, item });
+                    if end.is_by(&text) {
+                        self.finish_receiving(key);
+                        return;
+                    }
                 }
                 Err(error) => {
                     self.tables().ours.remove(key);
@@ -307,6 +312,13 @@ impl Core {
         if lost > 0 {
             self.pending_events.push_back(Event::ItemsLost { subscription: key, count: lost });
         }
+    }
+
+    /// The last item of a subscription of ours has come.
+    fn finish_receiving(&mut self, key: SubscriptionKey) {
+        self.tables().ours.remove(key);
+        let end = SubscriptionClosed::Finished(None);
+        self.pending_events.push_back(Event::SubscriptionEnded { subscription: key, end });
     }
 
     /// Nobody waits for the response to this call any more. Gives the subscription, if it asks for one.
@@ -398,14 +410,21 @@ impl Core {
             ours.keep_early(id, item, &limits);
             return Some(None);
         };
-        let leaving = ours.get(key).is_none_or(|slot| !matches!(slot.state, State::Open(_)));
+        let slot = ours.get(key);
+        let leaving = slot.is_none_or(|slot| !matches!(slot.state, State::Open(_)));
+        let is_last = slot.is_some_and(|slot| item.as_ref().is_ok_and(|item| slot.style.end.is_by(item)));
         if leaving {
             ours.leave_again(key);
         }
         Some(match item {
             // It was sent before the peer heard that nobody wants it.
             _ if leaving => None,
-            Ok(item) => Some(Event::Item { subscription: key, item: RawJson::trusted(item) }),
+            Ok(item) => {
+                if is_last {
+                    self.finish_receiving(key);
+                }
+                Some(Event::Item { subscription: key, item: RawJson::trusted(item) })
+            }
             Err(error) => {
                 ours.remove(key);
                 Some(Event::SubscriptionEnded { subscription: key, end: ended_by(error) })

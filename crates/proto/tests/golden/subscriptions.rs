@@ -19,6 +19,7 @@ fn style(name: &str) -> Option<SubscriptionStyle> {
         "ethereum" => SubscriptionStyle::ethereum("newHeads"),
         "geth" => SubscriptionStyle::namespace("debug", "calls"),
         "solana" => SubscriptionStyle::solana("slot"),
+        "signature" => SubscriptionStyle::solana("signature"),
         "method" => SubscriptionStyle::method("happened"),
         "mcp" => SubscriptionStyle::mcp_listen(),
         "lsp" => SubscriptionStyle::lsp_partial("references"),
@@ -26,7 +27,7 @@ fn style(name: &str) -> Option<SubscriptionStyle> {
     })
 }
 
-const STYLES: [&str; 7] = ["plain", "notified", "ethereum", "geth", "solana", "mcp", "lsp"];
+const STYLES: [&str; 8] = ["plain", "notified", "ethereum", "geth", "solana", "signature", "mcp", "lsp"];
 
 impl Subscriptions {
     /// A request, if it is about subscriptions. Whether it was. The first argument names the policy; ids count up.

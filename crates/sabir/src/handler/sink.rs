@@ -220,8 +220,8 @@ impl Sink {
         lock(&self.slot.state).failed.get_or_insert(error);
     }
 
-    /// Waits until the subscription has ended, and says why: the peer has unsubscribed, has read too slowly, or is gone;
-    /// `None` if its handler has failed. It is for tasks that took the sink: the handler is dropped then, and what stands
+    /// Waits until the subscription has ended, and says why: the peer has unsubscribed, has read too slowly, or is gone,
+    /// or the style lets no item follow the last one; `None` if its handler has failed. It is for tasks that took the sink: the handler is dropped then, and what stands
     /// behind this does not run there.
     pub async fn closed(&self) -> Option<SinkEnd> {
         let mut end = None;

@@ -9,6 +9,8 @@ pub(crate) mod reconnect;
 pub(crate) mod relayed;
 pub(crate) mod resubscribe;
 mod retry;
+#[cfg(feature = "tracing")]
+mod subscribe_span;
 pub(crate) mod subscription;
 
 use std::any::Any;

@@ -18,6 +18,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::peer::commands::Command;
+#[cfg(feature = "tracing")]
+use crate::peer::subscribe_span::SubscribeSpan;
 use crate::peer::{Peer, written};
 use crate::sync::lock;
 use crate::{CallError, ErrorObject, RawJson};
@@ -254,6 +256,8 @@ pub struct Subscribe<T> {
     unsent: Option<SubscribeCommand>,
     params: Result<(), CallError>,
     over: bool,
+    #[cfg(feature = "tracing")]
+    span: SubscribeSpan,
     item: PhantomData<fn() -> T>,
 }
 
@@ -295,7 +299,16 @@ impl Peer {
         };
         let options = CallOptions::default();
         let unsent = Some(SubscribeCommand { style, params, options, slot: Arc::clone(&slot) });
-        Subscribe { peer: self.clone(), slot, unsent, params: checked, over: false, item: PhantomData }
+        Subscribe {
+            peer: self.clone(),
+            slot,
+            unsent,
+            params: checked,
+            over: false,
+            #[cfg(feature = "tracing")]
+            span: SubscribeSpan::default(),
+            item: PhantomData,
+        }
     }
 }
 
@@ -336,7 +349,10 @@ impl<T> Subscribe<T> {
     }
 
     fn send(&mut self) {
-        let Some(subscribe) = self.unsent.take() else { return };
+        #[cfg_attr(not(feature = "tracing"), expect(unused_mut, reason = "only a span changes it"))]
+        let Some(mut subscribe) = self.unsent.take() else { return };
+        #[cfg(feature = "tracing")]
+        self.span.begin(&self.peer, &mut subscribe);
         let sent = self.params.clone().and_then(|()| {
             let on_behalf_of = self.peer.on_behalf_of;
             self.peer.shared.command(Command::Subscribe { on_behalf_of, subscribe: Box::new(subscribe) })
@@ -359,6 +375,8 @@ impl<T> Future for Subscribe<T> {
         };
         drop(slot);
         self.over = true;
+        #[cfg(feature = "tracing")]
+        self.span.end(outcome.as_ref().err());
         Poll::Ready(outcome.map(|id| Subscription {
             peer: self.peer.clone(),
             slot: Arc::clone(&self.slot),
@@ -371,6 +389,8 @@ impl<T> Future for Subscribe<T> {
 impl<T> Drop for Subscribe<T> {
     fn drop(&mut self) {
         if self.unsent.is_none() && !self.over {
+            #[cfg(feature = "tracing")]
+            self.span.end(Some(&CallError::Cancelled));
             leave(&self.peer, &self.slot);
         }
     }

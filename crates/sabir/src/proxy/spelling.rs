@@ -1,6 +1,6 @@
 //! How subscriptions are written that pass through a proxy: by the names of their methods, or as they were declared.
 
-use sabir_proto::{EndSignal, JsonKind, SubscriptionStyle};
+use sabir_proto::{JsonKind, SubscriptionStyle};
 
 use crate::RawJson;
 use crate::router::Routes;
@@ -22,7 +22,7 @@ impl Spelling {
                 unsubscribe: style.unsubscribe.clone().into_owned(),
                 notification: Some(style.notification.clone().into_owned()).filter(|name| !name.is_empty()),
                 is_declared: true,
-                is_silent: style.end == EndSignal::Silent,
+                is_silent: style.end.is_silent(),
             });
         }
         let (before, after) = split_at_subscribe(method)?;

@@ -153,7 +153,7 @@ impl SubscribeCall {
         let spelling = Spelling::of(&ctx.peer.shared.routes, method)?;
         // Names with a slash are those of MCP and LSP, whose items do not name a subscription.
         if ctx.peer.shared.one_way && (spelling.is_declared || !method.contains('/')) {
-            let reason = "a subscription needs a connection that stays open: a WebSocket, a socket, a pipe, or a session";
+            let reason = "a subscription needs a connection that stays open: a WebSocket, a socket, a pipe, NATS, or a session";
             return Some(Err(ErrorObject::because(ErrorCode::METHOD_NOT_FOUND, reason)));
         }
         if !ctx.peer.shared.relays().make_room() {

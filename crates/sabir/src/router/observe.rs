@@ -86,6 +86,27 @@ pub enum Observed<'a> {
         /// How many.
         count: usize,
     },
+    /// Something happened to the connection of a worker behind NATS, which all of its callers share. Their calls are
+    /// reported by themselves.
+    Worker(WorkerEvent<'a>),
+}
+
+/// What happens to the connection of a worker behind NATS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WorkerEvent<'a> {
+    /// The connection to the server is lost. It is opened again by itself.
+    ConnectionLost,
+    /// The connection was opened again, to the same server or to another one of the cluster.
+    ConnectionRestored,
+    /// The server is about to stop. If another one is known, the worker moves there.
+    ServerStopping,
+    /// Messages came faster than they were read: some were dropped, or the server closes the connection.
+    SlowConsumer,
+    /// The server has refused something, such as a message for which the worker has no right. This is what it says.
+    Refused(&'a str),
+    /// Something else has failed, in the words of the client of NATS.
+    Failed(&'a str),
 }
 
 /// How a call ended.

@@ -76,6 +76,9 @@ pub(crate) struct Route {
     pub(super) layers: Vec<Arc<dyn Layer>>,
     /// Whether it runs beside the connection, whatever the router that it was merged into says.
     pub(super) spawned: bool,
+    /// Whether its result is a subscription that outlives the request.
+    #[cfg(feature = "http")]
+    pub(super) subscribes: bool,
     /// Whether its params are checked, whatever the router that it was merged into says.
     #[cfg(feature = "validate")]
     pub(crate) validates: bool,
@@ -88,6 +91,8 @@ impl Routes {
             handler,
             layers: Vec::new(),
             spawned: false,
+            #[cfg(feature = "http")]
+            subscribes: false,
             #[cfg(feature = "validate")]
             validates: false,
         }
@@ -207,6 +212,16 @@ impl Routes {
             return true;
         }
         self.is_observed()
+    }
+
+    /// Whether calls of a method make subscriptions that outlive them.
+    #[cfg(feature = "http")]
+    pub(crate) fn subscribes(&self, method: &str) -> bool {
+        let declared = |style: &SubscriptionStyle| {
+            style.subscribe == method && style.end != sabir_proto::EndSignal::Response
+        };
+        self.handlers.get(method).is_some_and(|route| route.subscribes)
+            || self.forward_subscriptions.iter().any(declared)
     }
 
     pub(crate) fn knows(&self, method: &str) -> bool {

@@ -185,12 +185,24 @@ impl Router {
             None => all.plain = Some(source),
         }
         self.routes.subscribing.insert(subscribe.clone(), all.clone());
+        #[cfg(feature = "http")]
+        let (method, outlives_request) = (subscribe.clone(), all.outlives_request());
         self = self.add(subscribe, all);
+        #[cfg(feature = "http")]
+        if let Some(route) = self.routes.handlers.get_mut(&method) {
+            route.subscribes = outlives_request;
+        }
         if unsubscribe.is_empty() { self } else { self.add(unsubscribe, Unsubscribing) }
     }
 }
 
 impl Subscribing {
+    #[cfg(feature = "http")]
+    fn outlives_request(&self) -> bool {
+        let mut all = self.plain.iter().chain(self.topics.values());
+        all.any(|source| source.style.end != sabir_proto::EndSignal::Response)
+    }
+
     fn start(&self, ctx: Ctx, raw: Option<&RawJson<'_>>) -> Result<RawFuture> {
         let Some(key) = ctx.key else {
             return Err(ErrorObject::because(ErrorCode::INVALID_REQUEST, "a subscription needs an id"));

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use sabir::{Ctx, Http, HttpService, Router, Sessions};
+use futures_util::stream;
+use sabir::{Ctx, Http, HttpService, Router, Sessions, SubscriptionStyle};
 
 use crate::client::{Client, within};
 use crate::server::{router, serve};
@@ -324,4 +325,66 @@ async fn stopping_ends_streams_and_sessions() {
     assert!(answered.contains("\"result\":100") || head.status() == 503, "{answered}");
     assert_eq!(stream.chunk().await, "");
     assert_eq!(post(port, &session, &announce("x")).await.0, 503);
+}
+
+/// Who takes no stream is told why that is needed; who does gets a session with the response, and so before any item. All
+/// other requests are plain ones, also on a connection that never met hyper.
+#[tokio::test]
+async fn subscribing_opens_a_session() {
+    let style = SubscriptionStyle::notified("subscribe", "item", "unsubscribe");
+    let router = router().subscription(style, |_, to: u64| async move { Ok(stream::iter(0..to)) });
+    let http = Http::new().sessions(Sessions::opened_by_subscribing());
+    let server = sabir::listen("http://127.0.0.1:0", router).http(http).await.unwrap();
+    let port: u16 = server.url().rsplit(':').next().unwrap().trim_end_matches('/').parse().unwrap();
+    tokio::spawn(server.run());
+    let subscribe =
+        |id: u64, to: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"subscribe","params":[{to}]}}"#);
+
+    let mut plain = Client::connect(port).await;
+    for (body, wanted) in [
+        (subscribe(1, "3"), "NATS, or a session"),
+        (format!("[{}]", subscribe(1, "3")), "NATS, or a session"),
+        (r#"{"jsonrpc":"2.0","id":2,"method":"add","params":[1,2]}"#.to_owned(), "\"result\":3"),
+    ] {
+        plain.post_accepting("application/json", "", &body).await;
+        let head = plain.head().await;
+        let answer = plain.body(&head).await;
+        assert!(answer.contains(wanted), "{body}: {answer}");
+        assert_eq!((head.status(), head.header("mcp-session-id")), (200, None), "{body}");
+    }
+    // Neither does what subscribes to nothing.
+    for body in [subscribe(1, "\"x\""), r#"{"jsonrpc":"2.0","id":2,"method":"echo","params":["x"]}"#.into()] {
+        plain.post("", &body).await;
+        let head = plain.head().await;
+        plain.body(&head).await;
+        assert_eq!((head.status(), head.header("mcp-session-id")), (200, None), "{body}");
+    }
+    let mut bare = Client::connect(port).await;
+    bare.get("").await;
+    assert_eq!(bare.head().await.status(), 400);
+
+    let mut client = Client::connect(port).await;
+    client.post("", &subscribe(1, "2")).await;
+    let head = client.head().await;
+    let session = format!("Mcp-Session-Id: {}\r\n", head.header("mcp-session-id").unwrap());
+    let response: serde_json::Value = serde_json::from_str(&client.body(&head).await).unwrap();
+    let id = response["result"].as_str().unwrap();
+    let mut stream = listen(port, &session).await;
+    for n in 0..2 {
+        let item = stream.chunk().await;
+        let wanted = format!(r#""method":"item","params":{{"subscription":"{id}","result":{n}}}"#);
+        assert!(item.contains(&wanted), "{item}");
+    }
+    assert!(stream.chunk().await.contains("-32014"));
+    // The session takes more, over a connection that has had plain requests only.
+    let mut other = Client::connect(port).await;
+    let echo = r#"{"jsonrpc":"2.0","id":2,"method":"echo","params":["x"]}"#;
+    other.post_accepting("application/json", "", echo).await;
+    let head = other.head().await;
+    other.body(&head).await;
+    other.post_accepting("application/json", &session, &subscribe(2, "1")).await;
+    let head = other.head().await;
+    let answer = other.body(&head).await;
+    assert!(answer.contains("\"result\":\""), "{answer}");
+    assert!(stream.chunk().await.contains("\"result\":0"));
 }

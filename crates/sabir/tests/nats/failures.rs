@@ -1,14 +1,14 @@
 //! What breaks, and what callers are told of it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use sabir::{CallError, DeliveryFailure, Router, SubscriptionEnd, transport};
+use sabir::{CallError, DeliveryFailure, Nats, Observed, Reconnect, Router, SubscriptionEnd, transport};
 
 use crate::server::NatsServer;
-use crate::service::{COUNT, Worker, WorkerProcess, caller, caller_with, options, until};
+use crate::service::{COUNT, Worker, WorkerProcess, caller, caller_with, options, router, until};
 
 /// The reason why a call was not delivered.
 pub(crate) fn undelivered<T: std::fmt::Debug>(outcome: &Result<T, CallError>) -> (DeliveryFailure, String) {
@@ -131,4 +131,80 @@ async fn deadlines_travel() {
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"sleep","params":[60000]}"#;
     client.publish_with_reply_and_headers("jr.demo.rpc", "nobody.x", headers, call.into()).await.unwrap();
     until("the handler is dropped", async || worker.seen.cancelled.load(Ordering::SeqCst) == 1).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn a_call_that_may_run_twice_is_made_again() {
+    let server = NatsServer::start();
+    let url = server.url("demo");
+    let address = url.clone();
+    let caller = Reconnect::new(Router::new(), move || transport::url(address.clone()).nats(options()));
+    // The first worker comes late.
+    let begin = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        WorkerProcess::start(&url)
+    };
+    let (sum, mut first) = tokio::join!(caller.call_idempotent::<i64>("add", (1, 2)), begin);
+    assert_eq!(sum.unwrap(), 3);
+    // It is lost while it works, and another one takes its place.
+    let replace = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        first.kill();
+        Worker::start(&url).await
+    };
+    let (slept, second) = tokio::join!(caller.call_idempotent::<String>("sleep", (1500,)), replace);
+    assert_eq!(slept.unwrap(), "slept");
+    assert_eq!(second.seen.slept.load(Ordering::SeqCst), 1, "the worker that was killed has answered");
+    second.stop().await;
+}
+
+/// What a worker's router was told of its connection.
+pub(crate) type Told = Arc<Mutex<Vec<String>>>;
+
+/// A worker whose router writes that down.
+pub(crate) async fn observed_worker(url: &str, nats: Nats) -> (Worker, Told) {
+    let (seen, told) = (Arc::default(), Told::default());
+    let tell = Arc::clone(&told);
+    let router = router(&seen).observe(move |event| {
+        if let Observed::Worker(event) = event {
+            tell.lock().unwrap().push(format!("{event:?}"));
+        }
+    });
+    (Worker::run(sabir::listen(url, router).nats(nats).await.unwrap(), seen), told)
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn a_worker_is_told_of_its_connection() {
+    let mut server = NatsServer::start();
+    let url = server.url("demo");
+    let (_worker, told) = observed_worker(&url, options()).await;
+    let has = |part: &str| told.lock().unwrap().iter().any(|told| told.starts_with(part));
+    server.kill();
+    until("the connection is lost", async || has("ConnectionLost")).await;
+    // Several attempts to open it again fail, which is nothing new.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    server.restart();
+    until("the connection is back", async || has("ConnectionRestored")).await;
+    assert_eq!(*told.lock().unwrap(), ["ConnectionLost", "ConnectionRestored"]);
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn a_worker_is_told_of_missing_rights() {
+    let rights = r#"authorization { users = [
+        { user: worker, password: w, permissions: { publish: ["jr.demo.rpc"], subscribe: ["jr.demo.>", "$SRV.>"] } }
+        { user: caller, password: c }
+    ] }
+"#;
+    let server = NatsServer::configured(rights);
+    let url = server.url("demo");
+    let (_worker, told) = observed_worker(&url, options().user("worker", "w")).await;
+    let peer = caller_with(&url, options().user("caller", "c"), Router::new()).await;
+    // It may not answer.
+    let call = tokio::spawn(peer.call::<i64>("add", (1, 2)).into_future());
+    let is_refusal = |told: &String| told.starts_with("Refused(") && told.contains("Permissions Violation");
+    until("the answer is refused", async || told.lock().unwrap().iter().any(is_refusal)).await;
+    call.abort();
 }

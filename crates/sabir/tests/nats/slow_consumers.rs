@@ -6,14 +6,14 @@
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use async_nats::Client;
+use async_nats::{Client, RequestErrorKind};
 use futures_util::StreamExt;
 use sabir::{CallError, DeliveryFailure};
 use serde_json::Value;
 
-use crate::failures::undelivered;
+use crate::failures::{Told, observed_worker, undelivered};
 use crate::server::NatsServer;
-use crate::service::{Worker, caller, until};
+use crate::service::{Worker, caller, options, until};
 
 /// A server that soon gives up on those who do not read.
 fn impatient() -> NatsServer {
@@ -134,6 +134,46 @@ async fn a_worker_whose_client_drops_messages_counts_that() {
     let stats: Value = serde_json::from_slice(&stats.payload).unwrap();
     assert!(stats["endpoints"][0]["num_errors"].as_u64().unwrap() > 0, "{stats}");
     assert!(stats.to_string().contains("slow consumer"), "{stats}");
+    stop.send(()).unwrap();
+    joined(thread).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn a_worker_that_the_server_gives_up_comes_back() {
+    let server = impatient();
+    let url = server.url("demo");
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let (stand, still) = std::sync::mpsc::channel::<()>();
+    let (begin, begun) = tokio::sync::oneshot::channel::<Told>();
+    let own = url.clone();
+    let thread = alone(async move || {
+        let (worker, told) = observed_worker(&own, options()).await;
+        begin.send(told).unwrap();
+        // Until the server has given it up.
+        still.recv().unwrap();
+        let _ = stopped.await;
+        worker.stop().await;
+    });
+    let told = begun.await.unwrap();
+    let client = stranger(&server).await;
+    let note = format!(r#"{{"jsonrpc":"2.0","method":"note","params":["{}"]}}"#, "x".repeat(900_000));
+    for _ in 0..40 {
+        client.publish_with_reply("jr.demo.rpc", "away.jr-x.n", note.clone().into()).await.unwrap();
+    }
+    client.flush().await.unwrap();
+    // The server closes the connection when its deadline for writing has passed, and then nobody is in the group.
+    until("the worker is given up", async || {
+        let asked = client.request("jr.demo.rpc", "".into());
+        let asked = tokio::time::timeout(Duration::from_millis(100), asked).await;
+        matches!(asked, Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders)
+    })
+    .await;
+    stand.send(()).unwrap();
+    let has = |part: &str| told.lock().unwrap().iter().any(|told| told == part);
+    until("it is told", async || has("ConnectionLost") && has("ConnectionRestored")).await;
+    let peer = caller(&url).await;
+    until("calls are answered again", async || peer.call::<i64>("add", (1, 2)).await == Ok(3)).await;
     stop.send(()).unwrap();
     joined(thread).await;
 }

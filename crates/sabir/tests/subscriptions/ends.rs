@@ -207,3 +207,24 @@ fn results_are_not_items() {
     let style = SubscriptionStyle::new("a", "b", "c");
     let _ = Router::new().subscription(style, |_, ()| async { Ok(stream::iter([Ok::<_, String>(1)])) });
 }
+
+#[tokio::test]
+async fn a_subscription_keeps_the_connection_of_a_dropped_peer() {
+    let (tell, told) = tokio::sync::oneshot::channel::<u64>();
+    let told = std::sync::Mutex::new(Some(told));
+    let router = Router::new().subscription(COUNT, move |_, ()| {
+        let told = told.lock().unwrap().take().unwrap();
+        async move { Ok(stream::once(async move { told.await.unwrap() })) }
+    });
+    let peer = client(router).await;
+    let mut items = peer.subscribe::<u64>(COUNT, ()).await.unwrap();
+    drop(peer);
+    // Whatever follows from that has happened.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(items.end(), None);
+    tell.send(7).unwrap();
+    assert_eq!(all(&mut items).await, [Ok(7)]);
+    assert_eq!(items.end(), Some(SubscriptionEnd::Finished(None)));
+}

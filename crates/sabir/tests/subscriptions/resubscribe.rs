@@ -5,7 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use sabir::{ErrorObject, Followed, Router, SubscriptionEnd, SubscriptionStyle, blocking, resubscribing};
+use sabir::{
+    Error, ErrorObject, Followed, Reconnect, Router, SubscriptionEnd, SubscriptionStyle, blocking,
+    resubscribing, transport,
+};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
 use crate::support::client;
@@ -68,6 +73,37 @@ async fn pauses_grow_until_a_subscription_has_lasted() {
         *pause -= *pause % 10;
     }
     assert_eq!(pauses, [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 50, 100]);
+}
+
+/// The server is gone in the middle, and another one takes its place.
+#[tokio::test]
+async fn a_lost_connection_is_a_gap() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (accept, mut accepted) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        for life in 0u64.. {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (read, write) = stream.into_split();
+            let router = Router::new()
+                .subscription(SubscriptionStyle::ethereum("newHeads"), move |_, ()| async move {
+                    Ok(stream::iter([life]).chain(stream::pending()))
+                });
+            let _ = accept.send(tokio::spawn(sabir::serve(transport::streams(read, write), router)));
+        }
+    });
+    let server = Reconnect::new(Router::new(), move || transport::tcp(address.clone()));
+    let mut heads = resubscribing(|| async {
+        let peer = server.peer().await?;
+        Ok::<_, Error>(peer.subscribe::<u64>(SubscriptionStyle::ethereum("newHeads"), ()).await?)
+    });
+    for life in 0..3 {
+        let head = heads.next().await.unwrap().unwrap();
+        assert_eq!(head, Followed::Item(life));
+        accepted.recv().await.unwrap().abort();
+        let gap = heads.next().await.unwrap().unwrap();
+        assert!(matches!(gap, Followed::Gap(SubscriptionEnd::Disconnected(_))), "{gap:?}");
+    }
 }
 
 /// Pauses need no runtime.

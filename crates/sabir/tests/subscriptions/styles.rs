@@ -1,7 +1,7 @@
 //! Each spelling, between our own client and server, and as it is on the wire.
 
 use futures_util::{StreamExt, stream};
-use sabir::{Router, Subscription, SubscriptionEnd, SubscriptionStyle, transport};
+use sabir::{Observed, Router, SinkEnd, Subscription, SubscriptionEnd, SubscriptionStyle, transport};
 use serde_json::{Value, json};
 
 use crate::support::{all, client};
@@ -127,4 +127,28 @@ async fn a_token_that_is_too_long_is_refused() {
             Err(error) => assert!(!fits && error.to_string().starts_with("-32602"), "{length}: {error}"),
         }
     }
+}
+
+/// Solana's nodes forget a subscription to a signature with the outcome, and so do both of our sides.
+#[tokio::test]
+async fn the_outcome_of_a_signature_is_the_end() {
+    let style = SubscriptionStyle::solana("signature");
+    let (received, outcome) = (json!({"value": "receivedSignature"}), json!({"value": {"err": null}}));
+    let told = [received.clone(), outcome.clone(), outcome.clone()];
+    let (tell, mut ended) = tokio::sync::mpsc::unbounded_channel();
+    let router = Router::new()
+        .subscription(style.clone(), move |_, (_,): (String,)| {
+            let told = told.clone();
+            async move { Ok(stream::iter(told).chain(stream::pending())) }
+        })
+        .observe(move |event| {
+            if let Observed::SubscriptionEnded { end, sent, .. } = event {
+                let _ = tell.send((*end, *sent));
+            }
+        });
+    let peer = client(router).await;
+    let mut items = peer.subscribe::<Value>(style, ("signature",)).await.unwrap();
+    assert_eq!(all(&mut items).await, [Ok(received), Ok(outcome)]);
+    assert_eq!(items.end(), Some(SubscriptionEnd::Finished(None)));
+    assert_eq!(ended.recv().await, Some((Some(SinkEnd::Finished), 2)));
 }

@@ -62,6 +62,9 @@ pub(crate) struct Http {
     awaits_items: bool,
     /// The call that is sent next subscribes.
     subscribes: bool,
+    /// The task of a request to subscribe that may open the session. Until it has ended no other one is sent, or each
+    /// would open its own.
+    opening: Option<Id>,
     deliver: Deliver,
     inbox: mpsc::Receiver<Delivery>,
     /// Events of the link itself, for the session.
@@ -74,8 +77,8 @@ struct Waiting {
     ids: Vec<u64>,
     message: Bytes,
     trace: Trace,
-    /// It subscribes: the server's own stream is to be open before, or items may be lost.
-    opened: Option<Opened>,
+    /// It subscribes: where there is a session, the server's own stream is to be open before, or items may be lost.
+    subscribes: bool,
 }
 
 /// What a task does.
@@ -147,6 +150,7 @@ impl Http {
             own_stream: OwnStream::Unasked,
             awaits_items: false,
             subscribes: false,
+            opening: None,
             deliver,
             inbox,
             pending_events: VecDeque::new(),
@@ -207,12 +211,17 @@ impl Http {
         self.running.insert(abort.id(), Running { task, abort });
     }
 
-    fn start_calls(&mut self, Waiting { ids, message, trace, opened }: Waiting) {
+    fn start_calls(&mut self, Waiting { ids, message, trace, subscribes }: Waiting) {
         let exchange = self.exchange(ids.clone());
-        let abort = match opened {
-            Some(opened) => self.tasks.spawn(exchange.subscribe(message, trace, opened)),
-            None => self.tasks.spawn(exchange.call(message, trace)),
+        let abort = match &self.own_stream {
+            OwnStream::Running(opened) if subscribes => {
+                self.tasks.spawn(exchange.subscribe(message, trace, opened.clone()))
+            }
+            _ => self.tasks.spawn(exchange.call(message, trace)),
         };
+        if subscribes && !self.client.has_session() {
+            self.opening = Some(abort.id());
+        }
         self.calls += 1;
         self.running.insert(abort.id(), Running { task: Task::Calls(ids), abort });
     }
@@ -239,6 +248,7 @@ impl Http {
 
     fn finish(&mut self, id: Id) -> Option<Task> {
         let Running { task, .. } = self.running.remove(&id)?;
+        self.opening.take_if(|opening| *opening == id);
         self.calls -= usize::from(matches!(task, Task::Calls(_)));
         Some(task)
     }
@@ -265,7 +275,9 @@ impl Http {
         }
         let mut started = self.listen_if_awaited();
         while self.calls < CALLS
-            && let Some(waiting) = self.waiting.pop_front()
+            && let Some(next) =
+                self.waiting.iter().position(|waiting| self.opening.is_none() || !waiting.subscribes)
+            && let Some(waiting) = self.waiting.remove(next)
         {
             self.waiting_bytes -= waiting.message.len();
             self.start_calls(waiting);
@@ -403,13 +415,8 @@ impl Link for Http {
                 self.waiting_bytes += message.len();
                 let trace = self.client.headers.take_trace(first);
                 let (ids, message) = ((first..=last).collect(), Bytes::copy_from_slice(message));
-                let opened = match &self.own_stream {
-                    OwnStream::Running(opened) if std::mem::take(&mut self.subscribes) => {
-                        Some(opened.clone())
-                    }
-                    _ => None,
-                };
-                self.waiting.push_back(Waiting { ids, message, trace, opened });
+                let subscribes = std::mem::take(&mut self.subscribes);
+                self.waiting.push_back(Waiting { ids, message, trace, subscribes });
             }
             Purpose::Notify => return self.poll_notify(cx, message),
             Purpose::Cancel(call) => self.cancel(call, message),

@@ -411,8 +411,8 @@ fn same_text(one: &[u8], other: &[u8]) -> bool {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sessions {
-    /// The method whose call opens a session.
-    pub opened_by: &'static str,
+    /// Which call opens a session.
+    pub opened_by: SessionOpener,
     /// Sessions at once. One more ends the one that has been idle longest among those of the caller that has the
     /// most; if none is idle, it is refused with 503. 1,024.
     pub most: usize,
@@ -438,11 +438,32 @@ pub struct Sessions {
     pub retry: Duration,
 }
 
+/// Which call opens a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SessionOpener {
+    /// That of this method. All others need a session.
+    Method(&'static str),
+    /// One that subscribes, if its client takes streams of events: `Accept: application/json, text/event-stream`. All
+    /// other requests are plain ones, and need no session. In proxies, the subscriptions count that were
+    /// [declared](crate::Router::forward_subscription).
+    Subscribing,
+}
+
 impl Sessions {
     /// Sessions that begin with a call of this method.
     pub const fn opened_by(method: &'static str) -> Self {
+        Sessions::begun(SessionOpener::Method(method))
+    }
+
+    /// Sessions for subscriptions alone: the first one opens a session, and whoever only calls never needs any.
+    pub const fn opened_by_subscribing() -> Self {
+        Sessions::begun(SessionOpener::Subscribing)
+    }
+
+    const fn begun(opened_by: SessionOpener) -> Self {
         Sessions {
-            opened_by: method,
+            opened_by,
             most: 1024,
             per_caller: 512,
             idle: Duration::from_secs(30 * 60),
@@ -453,6 +474,11 @@ impl Sessions {
             primed_from: "2025-11-25",
             retry: Duration::from_secs(1),
         }
+    }
+
+    /// Whether there are requests that need no session.
+    pub(crate) fn are_optional(&self) -> bool {
+        self.opened_by == SessionOpener::Subscribing || !self.stateless.is_empty()
     }
 }
 

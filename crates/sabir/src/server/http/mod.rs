@@ -27,7 +27,7 @@ pub(crate) mod upgrade;
 
 pub use body::Body;
 pub(crate) use config::{Bound, Speaks};
-pub use config::{Denied, Http, Remote, Sessions};
+pub use config::{Denied, Http, Remote, SessionOpener, Sessions};
 pub(crate) use conflicting_length::{ConflictingLength, HeadWatch};
 pub(crate) use service::ConnectionBudget;
 pub use service::HttpService;

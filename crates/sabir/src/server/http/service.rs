@@ -286,6 +286,11 @@ impl Inner {
         self.http.sessions.as_ref().filter(|sessions| !session::is_stateless(sessions, parts))
     }
 
+    /// Whether a POST is one that only a session can answer, as far as its head shows it.
+    pub(crate) fn may_need_session(&self, parts: &Parts) -> bool {
+        self.sessions_for(parts).is_some() && session::concerns(parts)
+    }
+
     /// Pages of origins that are not allowed may not even ask.
     fn options(
         &self,

@@ -25,7 +25,7 @@ use crate::server::nats::session::{Handle, Item, Session, Shared};
 use crate::server::nats::{Settings, leaving};
 use crate::transport::nats::connect::{Events, Reopening, connect_reopening};
 use crate::transport::nats::wire::{self, Status};
-use crate::{Error, ErrorObject};
+use crate::{Error, ErrorObject, Observed, WorkerEvent};
 
 /// How often it is looked for sessions that nobody uses, and after how long they are ended.
 const SWEEP: Duration = Duration::from_secs(10);
@@ -85,6 +85,8 @@ pub(super) struct Dispatcher {
     delivered: u64,
     /// The server has counted from the same message on.
     counts_agree: bool,
+    /// The connection was lost, and is not back yet.
+    is_lost: bool,
 }
 
 impl Dispatcher {
@@ -136,6 +138,7 @@ impl Dispatcher {
             swept: Instant::now(),
             delivered: 0,
             counts_agree: true,
+            is_lost: false,
             settings: Arc::clone(&settings),
         };
         dispatcher.wait_until_subscribed().await.map_err(|reason| failed(&reason))?;
@@ -207,21 +210,68 @@ impl Dispatcher {
 
     fn happened(&mut self, event: &Event) -> Option<End> {
         match event {
-            Event::LameDuckMode => Some(End::Moving),
-            Event::Closed => Some(End::Lost("the connection to NATS was closed".to_owned())),
+            Event::LameDuckMode => {
+                self.tell(WorkerEvent::ServerStopping);
+                return Some(End::Moving);
+            }
+            Event::Closed => return Some(End::Lost("the connection to NATS was closed".to_owned())),
             Event::Disconnected => {
                 self.counts_agree = false;
-                None
+                if !std::mem::replace(&mut self.is_lost, true) {
+                    self.tell(WorkerEvent::ConnectionLost);
+                }
+            }
+            Event::Connected => {
+                if std::mem::take(&mut self.is_lost) {
+                    self.tell(WorkerEvent::ConnectionRestored);
+                }
+            }
+            // Each attempt to open the connection again fails like the one before.
+            Event::ClientError(_) if self.is_lost => {
+                #[cfg(feature = "tracing")]
+                tracing::debug!(service = self.identity.service, "NATS: {event}");
             }
             Event::SlowConsumer(_) | Event::ServerError(_) | Event::ClientError(_) => {
                 let text = event.to_string();
-                #[cfg(feature = "tracing")]
-                tracing::warn!(service = self.identity.service, "NATS: {text}");
                 self.stats.failed(&text);
-                None
+                let text = sabir_proto::escape_controls(&text);
+                self.tell(match event {
+                    Event::SlowConsumer(_) | Event::ServerError(ServerError::SlowConsumer(_)) => {
+                        WorkerEvent::SlowConsumer
+                    }
+                    Event::ServerError(_) => WorkerEvent::Refused(&text),
+                    _ => WorkerEvent::Failed(&text),
+                });
             }
-            _ => None,
+            _ => {}
         }
+        None
+    }
+
+    /// Says what has happened to the connection, to observers and in the log.
+    fn tell(&self, event: WorkerEvent<'_>) {
+        #[cfg(feature = "tracing")]
+        {
+            let service = &*self.identity.service;
+            match event {
+                WorkerEvent::ConnectionLost => {
+                    tracing::warn!(service, "the connection to NATS was lost: it is opened again");
+                }
+                WorkerEvent::ConnectionRestored => {
+                    tracing::warn!(service, "the connection to NATS is back");
+                }
+                WorkerEvent::ServerStopping => {
+                    tracing::warn!(service, "the server of NATS is about to stop");
+                }
+                WorkerEvent::SlowConsumer => {
+                    tracing::warn!(service, "messages from NATS came faster than they were read");
+                }
+                WorkerEvent::Refused(text) | WorkerEvent::Failed(text) => {
+                    tracing::warn!(service, "NATS: {text}");
+                }
+            }
+        }
+        self.settings.routes.tell(&Observed::Worker(event));
     }
 
     /// Takes what the lost connection has brought, before it is opened again. Nothing more comes of it, and the client

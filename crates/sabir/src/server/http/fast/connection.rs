@@ -219,6 +219,10 @@ impl<'a, S: Duplex> FastConnection<'a, S> {
                 return 0;
             }
         };
+        if self.service.inner.may_need_session(&parts) {
+            self.phase = Phase::HandingOver(None);
+            return 0;
+        }
         self.since = None;
         self.peer_address.tell(&mut parts.extensions);
         match self.service.inner.admit(parts, &self.budget) {

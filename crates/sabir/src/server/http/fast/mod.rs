@@ -15,6 +15,7 @@ use std::pin::Pin;
 use http::Response;
 
 use crate::server::http::body::Body;
+use crate::server::http::config::SessionOpener;
 use crate::server::http::response::Refusal;
 use crate::server::http::service::HttpService;
 
@@ -31,7 +32,7 @@ impl HttpService {
     pub(crate) fn has_fast_path(&self) -> bool {
         let http = &self.inner.http;
         http.speaks.http
-            && http.sessions.is_none()
+            && http.sessions.as_ref().is_none_or(|sessions| sessions.opened_by == SessionOpener::Subscribing)
             && !http.has_async_auth()
             && http.permit.is_none()
             && !http.hyper_only

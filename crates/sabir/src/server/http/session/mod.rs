@@ -22,7 +22,7 @@ use crate::ErrorCode;
 use crate::runtime::caller::HttpCaller;
 use crate::server::budget::{self, MemoryBudget, Reservation};
 use crate::server::http::body::Body;
-use crate::server::http::config::Sessions;
+use crate::server::http::config::{SessionOpener, Sessions};
 use crate::server::http::content::Accepts;
 use crate::server::http::pending;
 use crate::server::http::response::{self, Refusal};
@@ -40,6 +40,11 @@ const LAST_EVENT_ID: &str = "last-event-id";
 /// Whether a request stands for itself although there are sessions.
 pub(crate) fn is_stateless(sessions: &Sessions, parts: &Parts) -> bool {
     version(parts).is_some_and(|version| sessions.stateless.contains(&version))
+}
+
+/// Whether a POST names a session, or may open one that is optional: its client takes streams.
+pub(crate) fn concerns(parts: &Parts) -> bool {
+    parts.headers.contains_key(SESSION_ID) || Accepts::of(&parts.headers).takes_events()
 }
 
 fn version(parts: &Parts) -> Option<&str> {
@@ -94,16 +99,19 @@ pub(crate) async fn post(
         return pass_on(inner, sessions, &session.hub, message, caller, accepts).await;
     }
     let opens = match decode(&message, &inner.config.dialect, &inner.config.limits) {
-        Ok(Incoming::One(Ok(Message::Request(request)))) => request.method == sessions.opened_by,
+        Ok(Incoming::One(Ok(Message::Request(request)))) => match sessions.opened_by {
+            SessionOpener::Method(method) => request.method == method,
+            SessionOpener::Subscribing => accepts.takes_events() && inner.routes.subscribes(&request.method),
+        },
         Ok(Incoming::One(Ok(_)) | Incoming::Batch(_)) => false,
         // The engine says best what is wrong with it.
         _ => return Ok(pending::answer(inner, (message, reservation), caller, accepts).await),
     };
     if !opens {
         // Where requests may stand for themselves, their handler says best what this one lacks.
-        return match sessions.stateless {
-            [] => Err(Refusal::NO_SESSION),
-            _ => Ok(pending::answer(inner, (message, reservation), caller, accepts).await),
+        return match sessions.are_optional() {
+            false => Err(Refusal::NO_SESSION),
+            true => Ok(pending::answer(inner, (message, reservation), caller, accepts).await),
         };
     }
     check_version(sessions, caller.parts())?;
