@@ -420,6 +420,7 @@ fn errors_are_of_the_class_that_their_protocol_has() {
         ("lsp", -32002, "lspx:ServerNotInitialized , jrpc:ServerError"),
         ("lsp", -32800, "lspx:RequestCancelled , jrpc:Error"),
         ("a2a", -32002, "a2ax:TaskNotCancelable , jrpc:ServerError"),
+        ("mcp", -32002, "mcpx:ResourceNotFound , jrpc:ServerError"),
         ("jsonrpc", -32002, "jrpc:ServerError"),
         ("lsp", -32601, "jrpc:MethodNotFound"),
     ] {

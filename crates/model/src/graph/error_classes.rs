@@ -34,11 +34,28 @@ impl Above {
     /// The class of an error, if the protocol has one for its code.
     pub(crate) fn error(self, code: i64) -> Option<(Prefix, &'static str)> {
         static CLASSES: [OnceLock<Vec<Class>>; 3] = [const { OnceLock::new() }; 3];
-        let (prefixes, ontology) = self.ontology();
-        let classes = CLASSES[self as usize].get_or_init(|| classes(prefixes, ontology));
+        let classes = CLASSES[self as usize].get_or_init(|| self.classes());
         classes.iter().find(|class| class.code == code).map(|class| (class.prefix, class.local))
     }
+
+    fn classes(self) -> Vec<Class> {
+        let (prefixes, ontology) = self.ontology();
+        let mut classes = classes(prefixes, ontology);
+        if self == Above::Mcp {
+            let generated = |(code, local)| Class { code, prefix: Prefix::Mcpx, local };
+            classes.extend(GENERATED.map(generated));
+        }
+        classes
+    }
 }
+
+/// Those of MCP that are generated from the schemas of the protocol, which a program without schemas does not read.
+const GENERATED: [(i64, &str); 4] = [
+    (-32020, "HeaderMismatch"),
+    (-32021, "MissingRequiredClientCapability"),
+    (-32022, "UnsupportedProtocolVersion"),
+    (-32042, "URLElicitationRequired"),
+];
 
 #[derive(Debug, PartialEq)]
 struct Class {
@@ -81,7 +98,8 @@ mod tests {
             let complete =
                 if above == Above::Mcp { crate::blocks::mcp_ontology() } else { ontology.to_owned() };
             let namespaces: Vec<_> = prefixes.iter().map(|prefix| prefix.iri()).collect();
-            let mut came: Vec<_> = classes(prefixes, ontology)
+            let mut came: Vec<_> = above
+                .classes()
                 .iter()
                 .map(|class| (class.code, [class.prefix.iri(), class.local].concat()))
                 .collect();
@@ -90,6 +108,7 @@ mod tests {
         }
         assert_eq!(Above::Lsp.error(-32002), Some((Prefix::Lspx, "ServerNotInitialized")));
         assert_eq!(Above::A2a.error(-32002), Some((Prefix::A2ax, "TaskNotCancelable")));
+        assert_eq!(Above::Mcp.error(-32042), Some((Prefix::Mcpx, "URLElicitationRequired")));
         assert_eq!(Above::Lsp.error(-1), None);
     }
 }
