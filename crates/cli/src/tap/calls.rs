@@ -6,13 +6,14 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, SystemTime};
 
-use sabir::transport::{Scheme, Url};
+use sabir::transport::Scheme;
 use sabir::{CallEnd, ErrorCode, McpRevision, TraceContext};
 use sabir_model::capture::{Direction, Event};
 use sabir_model::rules::Finding;
 use sabir_proto::{Id, Incoming, LENIENT, Limits, Message, Notification, Request, Response, decode};
 
 use super::queue::{Channel, Stream};
+use crate::target::Address;
 use crate::telemetry::{
     Attributes, KnownNames, Labels, Metric, OTHER, Place, Span, SpanKind, Started, Value, call_labels,
     mcp_labels,
@@ -407,7 +408,7 @@ fn side(direction: Direction) -> Labels {
 }
 
 /// The way to the server, in the words of the conventions: that of a URL, or the pipes of a program.
-pub(super) fn network(target: Option<&Url>) -> Attributes {
+pub(super) fn network(target: Option<&Address>) -> Attributes {
     let mut attributes = Attributes::default();
     let Some(target) = target else {
         attributes.text("network.transport", "pipe");
@@ -421,9 +422,12 @@ pub(super) fn network(target: Option<&Url>) -> Attributes {
         scheme if scheme.is_nats() => ("tcp", Some("nats")),
         _ => ("tcp", None),
     };
-    attributes.text("server.address", target.host());
-    if target.port() != 0 {
-        attributes.set("server.port", Value::Number(target.port().into()));
+    // What comes from variables is not told to others.
+    if !target.is_secret() {
+        attributes.text("server.address", target.host());
+        if target.port() != 0 {
+            attributes.set("server.port", Value::Number(target.port().into()));
+        }
     }
     attributes.text("network.transport", transport);
     if let Some(protocol) = protocol {
