@@ -253,6 +253,36 @@ fn a_tap_reports_posts_without_an_answer() {
     check("silent", server(|_stream| thread::sleep(PATIENCE)), "_OTHER");
 }
 
+/// A server that only takes a call answers it elsewhere, as servers of HTTP+SSE do.
+#[test]
+fn a_tap_waits_for_calls_that_are_answered_elsewhere() {
+    let (folder, collector) = (Folder::new(), Collector::start());
+    // The first is taken, and the next one is lost.
+    let answers = [
+        "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+    ];
+    let next = std::cell::Cell::new(0);
+    let (target, _came) = server(move |mut stream| {
+        stream.write_all(answers[next.replace(1)].as_bytes()).unwrap();
+        drop(stream.shutdown(Shutdown::Both));
+    });
+    let listen =
+        ["tap", "--otlp", &collector.url, "--metrics", "0", "--listen", "http://127.0.0.1:0/", &target];
+    let mut tap = Started::new(&folder.0, &listen);
+    let metrics = tap.url("metrics at");
+    let url = tap.url("listening at");
+    for _ in answers {
+        assert_ne!(post(&url).read(&mut [0; 64]).unwrap(), 0);
+    }
+    let ended = "rpc_server_call_duration_seconds_count{";
+    folder::until("the second call has ended", || scraped(&metrics).contains(ended));
+    let text = scraped(&metrics);
+    assert!(text.contains("jsonrpc_inflight_requests{direction=\"received\"} 1\n"), "{text}");
+    stop(&mut tap);
+    assert_eq!(by(&collector, "rpc.server.call.duration", "error.type"), [("_OTHER".to_owned(), 2)]);
+}
+
 fn scraped(url: &str) -> String {
     let host = url.trim_start_matches("http://").trim_end_matches("/metrics");
     let mut stream = TcpStream::connect(host).unwrap();
