@@ -4,6 +4,7 @@
 
 mod started;
 
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -69,6 +70,35 @@ async fn it_takes_tokens_of_its_issuer() {
         ("a token for the resource", issuer.token("http://127.0.0.1:1/elsewhere", ""), "Hello, Ann!"),
     ];
     check(&url, &cases).await;
+}
+
+/// Behind a proxy that passes on the host that clients call, or that does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn it_answers_to_the_host_of_its_resource() {
+    let issuer = FakeIssuer::start().await.unwrap();
+    let resource = "https://mcp.example.com/mcp";
+    let (_demo, url) = demo(&issuer, &["--resource", resource]);
+    let here = url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
+    // Without a token, one that is called by its name asks for one.
+    for (host, want) in [("mcp.example.com", "401"), (here, "401"), ("evil.example", "421")] {
+        let mut stream = std::net::TcpStream::connect(here).unwrap();
+        let head = "Content-Type: application/json\r\nContent-Length: 2\r\nConnection: close";
+        write!(stream, "POST /mcp HTTP/1.1\r\nHost: {host}\r\n{head}\r\n\r\n{{}}").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {want} ")), "{host}: {answer}");
+    }
+    check(&url, &[("a token for the resource", issuer.token(resource, ""), "Hello, Ann!")]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_says_that_a_proxy_has_to_rewrite_paths() {
+    let issuer = FakeIssuer::start().await.unwrap();
+    let args = ["demo", "--mcp", "--listen", "http://127.0.0.1:0/rpc", "--issuer", issuer.url()];
+    let mut demo =
+        Started::new(folder(), &[&args[..], &["--resource", "https://mcp.example.com/mcp"]].concat());
+    let note = demo.line("rewrite");
+    assert!(note.contains("the path /mcp, but /rpc is served"), "{note}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

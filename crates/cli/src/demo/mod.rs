@@ -77,9 +77,10 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
     let nats = nats::for_worker(url)?;
     let nats = nats.version(env!("CARGO_PKG_VERSION")).description("The demo service of Sabir.");
     let server = sabir::listen(url, router).framing(args.framing.known()).dialect(dialect).nats(nats);
-    let mut server = server.http(http(url, args).await?).with_signals().on_accept_error(move |error| {
-        let _ = tell.try_send(format!("cannot accept connections: {error}"));
-    });
+    let mut server =
+        server.http(http(url, args, printer).await?).with_signals().on_accept_error(move |error| {
+            let _ = tell.try_send(format!("cannot accept connections: {error}"));
+        });
     if let Some(tls) = tls {
         server = server.tls(tls);
     }
@@ -109,9 +110,9 @@ fn unused_by_nats(args: &DemoArgs) -> Option<&'static str> {
     given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
 }
 
-async fn http(url: &str, args: &DemoArgs) -> Result<Http, Failure> {
+async fn http(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Http, Failure> {
     let mut http = match (args.mcp, args.protection.issuer.is_empty()) {
-        (true, false) => protected::http(url, &args.protection).await?,
+        (true, false) => protected::http(url, &args.protection, printer).await?,
         (true, true) => sabir_mcp::streamable_http(),
         (false, _) => Http::new().sessions(Sessions::opened_by_subscribing()),
     };

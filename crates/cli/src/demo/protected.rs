@@ -6,11 +6,13 @@ use sabir_mcp::{ClientCredentials, Introspection, ResourceServer};
 use super::mcp;
 use crate::args::ProtectionArgs;
 use crate::exit::{Exit, Failure};
+use crate::print::Printer;
 use crate::variables;
 
 /// The settings of HTTP. What is wrong is found here, before anything listens.
-pub(super) async fn http(url: &str, args: &ProtectionArgs) -> Result<Http, Failure> {
-    let mut settings = ResourceServer::new(args.resource.as_deref().unwrap_or(url));
+pub(super) async fn http(url: &str, args: &ProtectionArgs, printer: &Printer) -> Result<Http, Failure> {
+    let resource = args.resource.as_deref().unwrap_or(url);
+    let mut settings = ResourceServer::new(resource);
     settings = match introspection(args)? {
         Some(introspection) => settings.introspection(introspection),
         None => args.issuer.iter().fold(settings, |settings, issuer| settings.issuer(issuer)),
@@ -36,7 +38,20 @@ pub(super) async fn http(url: &str, args: &ProtectionArgs) -> Result<Http, Failu
     let started = settings.start().await;
     let started = started
         .map_err(|error| Failure::new(Exit::Connect, format_args!("tokens cannot be checked: {error}")))?;
-    started.http(&mcp::server()).map_err(Failure::usage)
+    let http = started.http(&mcp::server()).map_err(Failure::usage)?;
+    let (wanted, served) = (path(resource), path(url));
+    if wanted != served {
+        printer.note(&format!(
+            "clients are told to use the path /{wanted}, but /{served} is served: a proxy has to rewrite it"
+        ));
+    }
+    Ok(http)
+}
+
+/// The path of a URL, without slashes at its ends.
+fn path(url: &str) -> &str {
+    let path = url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);
+    path.split(['?', '#']).next().unwrap_or_default().trim_matches('/')
 }
 
 /// Whom to ask about tokens, where they are not checked by keys.
