@@ -132,3 +132,20 @@ impl Captures {
         }
     }
 }
+
+/// The captures of a file with this text, once it is read.
+#[cfg(test)]
+pub(super) async fn captures_of(text: &str) -> Arc<Captures> {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("sabir-captures-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::SeqCst));
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, text).expect("a file");
+    let given = Given { origins: vec![Origin::file(&path)], more: None, is_tap: false };
+    let captures = Captures::open(given).expect("captures");
+    while !captures.state().is_read {
+        tokio::time::sleep(PAUSE).await;
+    }
+    // It stays open, and needs no name. A system that cannot remove it now keeps it in its folder for such files.
+    let _ = std::fs::remove_file(&path);
+    captures
+}

@@ -84,7 +84,8 @@ impl Page {
         let api = Api { captures: captures.clone(), following: following.clone(), send, record };
         let (strangers, known) = (Strangers::default(), AtomicUsize::new(0));
         let site = Arc::new(Site { api, guard, strangers, known });
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        // An export is always ready to go on: between two of its parts, the others are asked whether they want something.
+        let runtime = tokio::runtime::Builder::new_current_thread().event_interval(1).enable_all().build()?;
         std::thread::Builder::new()
             .name("view".to_owned())
             .spawn(move || runtime.block_on(accept(listener, site)))?;
@@ -204,7 +205,7 @@ impl Site {
         let path = request.uri().path().to_owned();
         let Some(path) = path.strip_prefix("/api/") else { return file(request.method(), &path) };
         match *request.method() {
-            Method::GET => self.api.get(path, request.uri().query().unwrap_or_default()),
+            Method::GET => self.api.get(path, request.uri().query().unwrap_or_default()).await,
             Method::POST => {
                 let kind = request.headers().get(CONTENT_TYPE);
                 if kind.is_none_or(|kind| kind != "application/json") {
