@@ -155,7 +155,7 @@ fn recorder(
         rows: Rows::start().map_err(|error| cannot(&error))?,
         print: args.print.then(|| {
             let (painter, columns) = printer.error_style();
-            (RowFormat { painter, columns, is_live: true }, filter)
+            (RowFormat { painter, columns, is_live: true, now: None }, filter)
         }),
         is_checked: args.check,
         profile: args.profile,

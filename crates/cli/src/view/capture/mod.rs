@@ -23,7 +23,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 pub(super) use check::Found;
 pub(super) use chosen::Chosen;
@@ -121,8 +121,9 @@ impl Captures {
         let (mut requests, mut answers) = (self.more_contents(), self.more_contents());
         while !self.has_ended() {
             let mut state = self.state_for_work();
+            state.set_clock(SystemTime::now());
             let State { rows, scans, .. } = &mut *state;
-            match scans.iter_mut().rev().find(|scan| scan.is_behind(rows.listed.len())) {
+            match scans.iter_mut().rev().find(|scan| scan.has_work(rows.listed.len())) {
                 Some(scan) => scan.advance(rows, &mut requests, &mut answers, TURN),
                 None => {
                     drop(state);
