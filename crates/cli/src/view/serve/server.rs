@@ -92,6 +92,15 @@ impl Page {
         Ok(Page { address, captures, following, port: at.port(), token })
     }
 
+    /// Where to open it with a filter in use.
+    pub(crate) fn address_for(&self, filter: Option<&str>) -> String {
+        let filter: String = filter.into_iter().flat_map(str::bytes).map(written).collect();
+        match filter.is_empty() {
+            true => self.address.clone(),
+            false => format!("{}&filter={filter}", self.address),
+        }
+    }
+
     /// Whether somebody looks at it.
     pub(in crate::view) fn is_followed(&self) -> bool {
         self.following.load(Ordering::SeqCst) > 0
@@ -118,6 +127,14 @@ impl Page {
             std::thread::sleep(Duration::from_millis(20));
         }
         self.captures.end();
+    }
+}
+
+/// A byte of a value in a fragment.
+fn written(byte: u8) -> String {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b':' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
     }
 }
 
