@@ -191,6 +191,19 @@ pub(crate) fn has_more_values(text: &str, most: usize) -> bool {
     count > most
 }
 
+/// The text with control characters escaped that its strings have. `text` is valid JSON, and the result has the same
+/// value and the same white space.
+pub(crate) fn escape_strings(text: &str) -> String {
+    let is_space = |c: char| matches!(c, '\n' | '\r' | '\t');
+    // Where white space is, there is no string: strings of valid JSON have none but blanks.
+    text.split_inclusive(is_space)
+        .flat_map(|part| {
+            let end = part.trim_end_matches(is_space).len();
+            [escape_controls(&part[..end]), Cow::Borrowed(&part[end..])]
+        })
+        .collect()
+}
+
 /// The text with control characters escaped, except for line ends.
 pub(crate) fn escape_lines(text: &str) -> String {
     text.split('\n').map(escape_controls).collect::<Vec<_>>().join("\n")
@@ -210,6 +223,17 @@ mod tests {
             ("[ \"\u{7f}\u{202e}\u{2028}\u{e0041}\" ]", "[\"\\u007f\\u202e\\u2028\\udb40\\udc41\"]"),
         ] {
             assert_eq!(compact(text), want);
+        }
+    }
+
+    #[test]
+    fn strings_are_escaped_and_white_space_stays() {
+        for (text, want) in [
+            ("[\n\t1,\r\n\n \"a\u{9b}\"\n]", "[\n\t1,\r\n\n \"a\\u009b\"\n]"),
+            ("\"\u{7f}\u{202e}\"", "\"\\u007f\\u202e\""),
+            ("", ""),
+        ] {
+            assert_eq!(escape_strings(text), want);
         }
     }
 

@@ -25,6 +25,7 @@ mod help;
 mod json;
 mod layout;
 mod list;
+mod listener;
 mod loopback;
 mod mock;
 mod model;

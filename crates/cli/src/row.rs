@@ -23,6 +23,8 @@ pub(crate) struct RowFormat {
     pub(crate) columns: Option<usize>,
     /// Requests are shown before their answers are there: that they have none says nothing.
     pub(crate) is_live: bool,
+    /// When it is, since the start: calls without an answer have taken until then.
+    pub(crate) now: Option<Duration>,
 }
 
 impl RowFormat {
@@ -64,6 +66,9 @@ impl RowFormat {
         }
         if let Some(took) = entry.took {
             line.put(Paint::Number, &format!("  {}", Took(took)));
+        }
+        if let Some(age) = self.now.and_then(|now| entry.age(now)).filter(|age| !age.is_zero()) {
+            line.put(Paint::Number, &format!(" for {}", Took(age)));
         }
         if let Some(total) = entry.total {
             line.put(Paint::Number, &format!(" of {}", Took(total)));
@@ -178,7 +183,7 @@ mod tests {
         let entry =
             tracker.message(Some(Duration::from_micros(1500)), Some(Direction::ToServer), 2, text.as_bytes());
         for columns in [None, Some(100), Some(10)] {
-            let format = RowFormat { painter: Painter::PLAIN, columns, is_live: false };
+            let format = RowFormat { painter: Painter::PLAIN, columns, is_live: false, now: None };
             let row = format.row(&entry, tracker.names(), text.as_bytes());
             assert!(
                 row.starts_with("     1    0.001500 > req     c2  x\\u001b[2J  id \"a\\nb\"  pending  "),
@@ -188,5 +193,27 @@ mod tests {
             let width = row.chars().count();
             assert!(columns.is_none_or(|columns| width == columns.max(width.min(100))), "{width}: {row}");
         }
+    }
+
+    #[test]
+    fn colours_tell_what_a_row_is() {
+        let mut tracker = Tracker::default();
+        let mut row = |ms, direction, text: &str| {
+            let time = Some(Duration::from_millis(ms));
+            let entry = tracker.message(time, Some(direction), 1, text.as_bytes());
+            let painter = Painter { colour: true };
+            let now = Some(Duration::from_secs(2));
+            let format = RowFormat { painter, columns: None, is_live: false, now };
+            format.row(&entry, tracker.names(), text.as_bytes())
+        };
+        let asked = row(1, Direction::ToServer, r#"{"jsonrpc":"2.0","id":1,"method":"add"}"#);
+        let pending = "\u{1b}[1;33m  pending\u{1b}[0m\u{1b}[36m for 2.00 s\u{1b}[0m";
+        assert!(asked.contains("\u{1b}[36m> req   \u{1b}[0m") && asked.contains(pending), "{asked:?}");
+        let answered = row(2, Direction::ToClient, r#"{"jsonrpc":"2.0","id":1,"result":"\u001b[31m"}"#);
+        assert!(answered.contains("\u{1b}[32m< res   \u{1b}[0m"), "{answered:?}");
+        assert!(answered.contains("\\u001b[31m"), "{answered:?}");
+        let failed =
+            row(3, Direction::ToClient, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"x"}}"#);
+        assert!(failed.contains("\u{1b}[1;31m< err   \u{1b}[0m"), "{failed:?}");
     }
 }

@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod folder;
+#[allow(dead_code)] // Others use the rest of it.
+mod page;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -226,4 +228,151 @@ fn a_server_that_is_killed_ends_its_connections_only() {
         .collect();
     assert_eq!(closes.len(), 2, "{record:?}");
     assert!(closes[1].starts_with("cannot connect to the target"), "{closes:?}");
+}
+
+/// Reads lines of standard error up to one that begins like this, and gives what follows there. The rest is read, too.
+fn told(child: &mut Child, says: &str) -> String {
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let line = lines.find(|line| line.starts_with(says)).unwrap();
+    std::thread::spawn(move || lines.for_each(drop));
+    line[says.len()..].split([',', '\n', ' ']).next().unwrap().trim_end_matches('/').to_owned()
+}
+
+fn connect(url: &str) -> TcpStream {
+    TcpStream::connect(url.split("://").nth(1).unwrap().split('/').next().unwrap()).unwrap()
+}
+
+/// Sends a call and reads its answer.
+fn say(stream: &mut TcpStream, id: usize) {
+    stream.write_all(call(id).as_bytes()).unwrap();
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).unwrap();
+    assert!(answer.contains(&format!("\"result\":{}", id + 1)), "{answer}");
+}
+
+/// A server, and a tap in front of it that records to `s.jrl`.
+fn listening(folder: &Folder, at: &str) -> (Child, Child, String) {
+    let mut server = folder.start(&[SABIR, "demo", "--listen", at]);
+    let target = told(&mut server, "serving on ");
+    let mut tap = folder.start(&[SABIR, "tap", "--record", "s.jrl", "--listen", at, &target]);
+    let url = told(&mut tap, "listening at ");
+    (server, tap, url)
+}
+
+fn end(mut server: Child) {
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+#[test]
+fn a_tap_that_is_asked_to_end_closes_its_connections_in_the_record() {
+    for signal in ["-TERM", "-INT"] {
+        let folder = Folder::new();
+        let (server, mut tap, url) = listening(&folder, "tcp://127.0.0.1:0");
+        let mut open: Vec<TcpStream> = (1..=3).map(|_| connect(&url)).collect();
+        open.iter_mut().enumerate().for_each(|(id, stream)| say(stream, id + 1));
+        // A call that is never answered.
+        open[2].write_all(br#"{"jsonrpc":"2.0","id":9,"method":"sleep","params":[600000]}"#).unwrap();
+        open[2].write_all(b"\n").unwrap();
+        until("it is recorded", || folder.record().iter().any(|line| line["msg"]["id"] == 9));
+        kill(&tap.id().to_string(), signal);
+        assert!(wait(&mut tap).success());
+        let record = folder.record();
+        let ends: Vec<(&str, &str)> = record
+            .iter()
+            .filter_map(|line| Some((line["k"].as_str()?, line["raw"].as_str().unwrap_or_default())))
+            .filter(|(kind, _)| *kind == "close" || *kind == "exit")
+            .collect();
+        let close = ("close", "the tap has ended");
+        assert_eq!(ends, [close, close, close, ("exit", "the tap has ended")], "{record:?}");
+        assert_eq!(folder.last().0, "exit");
+        end(server);
+    }
+}
+
+#[test]
+fn a_websocket_that_the_end_of_the_tap_closes_has_a_last_row() {
+    let folder = Folder::new();
+    let (server, mut tap, url) = listening(&folder, "ws://127.0.0.1:0/rpc");
+    let mut stream = connect(&url);
+    let host = url.split("://").nth(1).unwrap().split('/').next().unwrap();
+    let head = format!(
+        "GET /rpc HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut status = String::new();
+    BufReader::new(&stream).read_line(&mut status).unwrap();
+    assert!(status.contains(" 101 "), "{status}");
+    until("it is recorded", || folder.record().iter().any(|line| line["k"] == "open"));
+    kill(&tap.id().to_string(), "-TERM");
+    assert!(wait(&mut tap).success());
+    let kinds: Vec<String> =
+        folder.record().iter().filter_map(|line| Some(line["k"].as_str()?.to_owned())).collect();
+    assert_eq!(kinds[kinds.len() - 2..], ["close", "exit"], "{kinds:?}");
+    end(server);
+}
+
+#[test]
+fn a_client_that_is_killed_ends_its_connection_only() {
+    let folder = Folder::new();
+    let (server, mut tap, url) = listening(&folder, "tcp://127.0.0.1:0");
+    let mut other = connect(&url);
+    say(&mut other, 1);
+    // The client is a process of its own, which waits for an answer that does not come.
+    let mut client = folder.start(&[SABIR, "call", &url, "sleep", "600000", "--timeout", "600s"]);
+    until("it has called", || folder.record().iter().any(|line| line["msg"]["method"] == "sleep"));
+    client.kill().unwrap();
+    client.wait().unwrap();
+    until("its end is recorded", || folder.record().iter().any(|line| line["k"] == "close"));
+    say(&mut other, 2);
+    kill(&tap.id().to_string(), "-TERM");
+    assert!(wait(&mut tap).success());
+    let closes: Vec<u64> = folder
+        .record()
+        .iter()
+        .filter(|line| line["k"] == "close")
+        .map(|line| line["c"].as_u64().unwrap())
+        .collect();
+    assert_eq!(closes, [2, 1]);
+    assert_eq!(folder.last(), ("exit".to_owned(), "the tap has ended".to_owned()));
+    end(server);
+}
+
+/// The phase that a page tells of its capture, and how it has ended.
+fn phase(page: &page::Page) -> (String, String) {
+    let mut stream = TcpStream::connect(&page.host).unwrap();
+    write!(stream, "GET /api/feed HTTP/1.1\r\n{}\r\n", page.headers()).unwrap();
+    let line = BufReader::new(stream).lines().map(Result::unwrap).find(|line| line.starts_with('{')).unwrap();
+    let news: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let source = &news["sources"][0];
+    let text = |name: &str| source[name].as_str().unwrap_or_default().to_owned();
+    (text("phase"), text("end"))
+}
+
+/// A page of another process than the tap, over the file that this writes.
+#[test]
+fn a_page_sees_whether_the_tap_of_a_file_still_runs() {
+    for (signal, last, how) in [
+        ("-KILL", "res", "its tap was killed, or has stopped recording"),
+        ("-TERM", "exit", "the tap has ended"),
+    ] {
+        let folder = Folder::new();
+        let (server, mut tap, url) = listening(&folder, "tcp://127.0.0.1:0");
+        let mut stream = connect(&url);
+        say(&mut stream, 1);
+        until("it is recorded", || folder.record().iter().any(|line| line["k"] == "res"));
+        let mut view = folder.start(&[SABIR, "view", "s.jrl"]);
+        let mut address = String::new();
+        BufReader::new(view.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        let page = page::Page::told(&address);
+        // Nothing has been added since the page was opened.
+        until("it is live", || phase(&page).0 == "live");
+        kill(&tap.id().to_string(), signal);
+        wait(&mut tap);
+        until("it has ended", || phase(&page) == ("ended".to_owned(), how.to_owned()));
+        assert_eq!(folder.last().0, last);
+        end(view);
+        end(server);
+    }
 }

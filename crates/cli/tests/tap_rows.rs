@@ -1,4 +1,5 @@
-//! What `sabir tap` prints of what goes by, the signals that it passes on, and `sabir view` in front of a command or a target.
+//! What `sabir tap` prints of what goes by, the signals that it passes on, what it does where there can be no page, and
+//! `sabir view` in front of a command or a target.
 
 // Signals, and `cat`.
 #![cfg(unix)]
@@ -113,4 +114,79 @@ fn a_target_is_viewed() {
         assert_eq!(String::from_utf8_lossy(&run.stdout), "5\n");
         shows_the_call(&page);
     }
+}
+
+/// What a tap with a page says whose state cannot be kept, and how it ends.
+fn without_state(options: &[&str], state: &std::path::Path) -> (Option<i32>, String, String) {
+    let mut command = Command::new(SABIR);
+    command.args(options).env_remove("HOME").env("XDG_STATE_HOME", state);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // One that ends at once does not read it.
+    let _ = writeln!(child.stdin.take().unwrap(), "{CALL}");
+    let done = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (done.status.code(), text(done.stdout), text(done.stderr))
+}
+
+#[test]
+fn a_server_starts_where_there_can_be_no_page() {
+    let folder = Folder::new();
+    let taken = folder.0.join("a-file");
+    std::fs::write(&taken, "").unwrap();
+    for state in [std::path::Path::new(""), &taken] {
+        for options in [&["tap", "--view"][..], &["tap", "--view", "--allow-send"]] {
+            let words = [options, &["--", SABIR, "demo"]].concat();
+            let (code, out, said) = without_state(&words, state);
+            assert_eq!((code, &*out), (Some(0), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5}\n"), "{said}");
+            assert!(said.starts_with("sabir tap: there is no page: ") && said.lines().count() == 1, "{said}");
+        }
+        // Here the page is what was asked for.
+        let (code, out, said) = without_state(&["view", "--", SABIR, "demo"], state);
+        assert_eq!((code, &*out), (Some(3), ""), "{said}");
+        assert!(said.contains("cannot serve the page"), "{said}");
+    }
+    // A file that was named and cannot be written is a mistake in the command line.
+    let record = taken.join("s.jrl");
+    let words = ["tap", "--view", "--record", record.to_str().unwrap(), "--", SABIR, "demo"];
+    let (code, out, said) = without_state(&words, &folder.0);
+    assert_eq!((code, &*out), (Some(3), ""), "{said}");
+}
+
+#[test]
+fn a_page_begins_with_the_filter() {
+    let folder = Folder::new();
+    let words =
+        ["tap", "--record", "s.jrl", "--view", "--filter", "method:\"add\" ms>250 é", "--", SABIR, "demo"];
+    let mut tap = Started::new(&folder.0, &words);
+    let line = tap.line("view at");
+    assert!(line.trim_end().ends_with("&filter=method:%22add%22%20ms%3E250%20%C3%A9"), "{line}");
+    Page::told(&line).get("about");
+    drop(tap.child.stdin.take());
+    assert!(wait(&mut tap.child).success());
+    for (filter, more, says) in
+        [("methd:x", "--view", "did you mean `method:`?"), ("ms>1", "--check", "--filter says what is shown")]
+    {
+        let words = ["tap", "--record", "t.jrl", more, "--filter", filter, "--", SABIR, "demo"];
+        let done =
+            Command::new(SABIR).args(words).current_dir(&folder.0).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(2), "{said}");
+        assert!(said.contains(says), "{said}");
+        assert!(!folder.0.join("t.jrl").exists());
+    }
+}
+
+#[test]
+fn a_call_gets_older_while_nothing_comes() {
+    let folder = Folder::new();
+    let mut tap = Started::new(&folder.0, &["tap", "--view", "--", SABIR, "demo"]);
+    let page = Page::told(&tap.line("view at"));
+    let mut stdin = tap.child.stdin.take().unwrap();
+    writeln!(stdin, r#"{{"jsonrpc":"2.0","id":1,"method":"sleep","params":[600000]}}"#).unwrap();
+    let asked = page.post("filter", &serde_json::json!({ "filter": "status:pending ms>900" }));
+    let id = &serde_json::from_str::<serde_json::Value>(&asked).unwrap()["id"];
+    let rows = page.until(&format!("rows?from=0&count=9&filter={id}"), |rows| rows != &serde_json::json!([]));
+    assert!(rows[0]["age"].as_f64().unwrap() > 900.0, "{rows}");
+    drop(tap);
 }

@@ -495,3 +495,67 @@ fn rows_are_exported_without_a_page_and_without_their_secrets() {
     let (code, said) = run(&["--export", "a.txt", "s.rpc"]);
     assert!(code == Some(2) && said.contains("name it .jrl"), "{said}");
 }
+
+/// A method, a target and headers that end a paste, run a command and write from right to left.
+#[test]
+fn copies_are_safe_to_paste() {
+    let hostile = "x\u{3}\n touch owned\n#\u{1b}[201~\r\u{9b}\u{202e}'!";
+    let text = Value::String;
+    let target = text(format!("http://127.0.0.1:1/{hostile}"));
+    let header = format!(r#"{{"jrl":1,"at":"2026-11-15T12:00:00Z","transport":"http","target":{target}}}"#);
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": hostile, "params": [hostile] });
+    let head = text(format!("POST /{0}\nx-own: {0}\n@/etc/passwd: x", hostile.replace('\n', " ")));
+    let record =
+        format!(r#"{{"n":1,"t":1,"d":">","c":1,"x":1,"h":{head},"k":"req","id":1,"b":9,"msg":{message}}}"#);
+    let raw = text(hostile.to_owned());
+    let noise = format!(r#"{{"n":2,"t":2,"d":"<","c":1,"k":"noise","raw":{raw}}}"#);
+    let path = folder("paste").join("session.jrl");
+    fs::write(&path, format!("{header}\n{record}\n{noise}\n")).unwrap();
+    let view = View::of_file(&path, 3);
+    let rows = view.get("rows?from=0&count=10");
+    let mut copied = 0;
+    for row in rows.as_array().unwrap() {
+        let number = &row["row"];
+        for form in view.get(&format!("row/{number}"))["copies"].as_array().unwrap() {
+            let path = format!("/api/copy/{number}?as={}", form.as_str().unwrap());
+            let (status, text) = view.ask("GET", &path, &view.headers(), "");
+            // Lines of a transcript or of noise have an end; commands are one line.
+            let is_command = form == "call" || form == "curl";
+            let obeyed = |c: char| sabir_proto::is_terminal_control(c) && (is_command || c != '\n');
+            assert!(status == 200 && !text.contains(obeyed), "{path}: {text:?}");
+            copied += usize::from(is_command);
+        }
+    }
+    assert_eq!(copied, 2, "{rows}");
+}
+
+#[test]
+fn a_call_without_an_answer_has_an_age() {
+    let line = |n: u32, t: u64, kind: &str, message: &str| {
+        format!(r#"{{"n":{n},"t":{t},"d":">","c":1,"k":"{kind}","msg":{message}}}"#)
+    };
+    let text = [
+        r#"{"jrl":1,"at":"2026-11-15T12:00:00Z"}"#.to_owned(),
+        line(1, 1_000_000_000, "req", r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#),
+        line(2, 5_500_000_000, "req", r#"{"jsonrpc":"2.0","id":2,"method":"new"}"#),
+        line(3, 6_000_000_000, "note", r#"{"jsonrpc":"2.0","method":"seen"}"#),
+    ];
+    let path = folder("age").join("session.jrl");
+    fs::write(&path, text.join("\n") + "\n").unwrap();
+    let view = View::of_file(&path, 4);
+    let rows = view.get("rows?from=0&count=10");
+    let ages: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["age"].as_f64()).collect();
+    assert_eq!(ages, [None, Some(5000.0), Some(500.0), None], "{rows}");
+    for (filter, want) in [("status:pending ms>1000", 1), ("status:pending ms>5s", 0), ("ms>=0.5s", 2)] {
+        let asked: Value = serde_json::from_str(&view.post("filter", &json!({ "filter": filter }))).unwrap();
+        let found = view.until(&format!("rows?from=0&count=10&filter={}", asked["id"]), |rows| {
+            rows.as_array().unwrap().len() == want
+        });
+        assert!(found.as_array().unwrap().iter().all(|row| row["status"] == "pending"), "{filter}: {found}");
+        let run =
+            Command::new(SABIR).args(["view", "--print", "--filter", filter]).arg(&path).output().unwrap();
+        let printed = String::from_utf8(run.stdout).unwrap();
+        assert_eq!(printed.lines().count(), want, "{filter}: {printed}");
+        assert!(want == 0 || printed.contains("slow  id 1  pending for 5.00 s"), "{printed}");
+    }
+}

@@ -34,9 +34,12 @@ With --listen it accepts connections and passes each on to TARGET: tcp://, tls:/
 and ws(s):// to any of those. Point the client at URL instead. If TARGET is nats://HOST/SERVICE, each line of a client
 of tcp://, tls:// or unix: is a message to the service, and all of a connection go to one worker.
 
-FILTER is a list of words, which must all apply. `sabir help filters` explains them.
+FILTER is a list of words, which must all apply. `sabir help filters` explains them. It says what is printed and what
+the page shows first; a record always has everything, so that calls keep their answers and other filters can follow.
 
-Rows are printed on standard error: standard output belongs to the command.
+Rows are printed on standard error: standard output belongs to the command. Where there can be no page, for lack of a
+folder for example, a line there says so and the command runs all the same. A file that cannot be opened for --record
+is a mistake in the command line, and ends the tap before the command is started.
 
 Exit codes: those of the command; 2 usage, 3 cannot start the command, listen or open the file.
 
@@ -80,14 +83,17 @@ pub(crate) struct TapArgs {
     /// Serve a page that shows what goes by, to this machine alone; its address is printed on standard error
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) view: bool,
+    /// The page is what was asked for: without it there is nothing to do
+    #[arg(skip)]
+    pub(crate) needs_page: bool,
     /// Let the page change messages and send them again, on the connection that they were recorded on
     #[arg(long, requires = "view", help_heading = OUTPUT)]
     pub(crate) allow_send: bool,
     /// Print what goes by, a row for each message
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) print: bool,
-    /// Print only rows that match, such as 'method:tools/call status:error'
-    #[arg(long, value_name = "FILTER", requires = "print", help_heading = OUTPUT)]
+    /// Print only rows that match, such as 'method:tools/call status:error', and begin the page with this filter
+    #[arg(long, value_name = "FILTER", help_heading = OUTPUT)]
     pub(crate) filter: Option<String>,
     /// Check what goes by against the rules of the protocol, and print what breaks them
     #[arg(long, help_heading = OUTPUT)]

@@ -11,8 +11,9 @@ use tokio::io::AsyncWrite;
 pub(super) const GARBAGE: &str = "\"sabir-mock-fault-garbage-6f1d7c\"";
 pub(super) const CLOSE: &str = "\"sabir-mock-fault-close---6f1d7c\"";
 
-/// Bytes that are not JSON, whatever is around it, and as long as the mark.
-const NOISE: &[u8] = b"}{  \xff\x00 this is not JSON \xfe ]][[ ,,";
+/// Text that is not JSON, whatever is around it, and as long as the mark. It is UTF-8: a WebSocket would refuse other text
+/// before the client reads it.
+const NOISE: &[u8] = b"}{  !! this is not JSON ! ]][[ ,,";
 
 /// Passes on what is written, except for marks.
 pub(super) struct Faulty<W> {
@@ -106,7 +107,8 @@ mod tests {
         };
         assert_eq!(write("plain".to_owned()), (b"plain".to_vec(), true));
         let (out, is_written) = write(format!("{{\"result\":{GARBAGE}}}\n"));
-        assert!(is_written && serde_json::from_slice::<serde_json::Value>(&out).is_err());
+        assert!(is_written && str::from_utf8(&out).is_ok());
+        assert!(serde_json::from_slice::<serde_json::Value>(&out).is_err());
         assert_eq!(out.len(), "{\"result\":}\n".len() + GARBAGE.len());
         assert_eq!(write(format!("{{\"result\":{CLOSE}}}")), (b"{\"result\":".to_vec(), false));
     }

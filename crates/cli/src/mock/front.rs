@@ -4,15 +4,17 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use sabir::Router;
-use sabir::transport::{self, RawStreams, Scheme, Url};
+use sabir::transport::{self, RawStreams, Scheme};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, copy, split};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
 use super::bytes::Faulty;
 use crate::demo::cannot_listen;
 use crate::exit::{Exit, Failure};
+use crate::listener::{Accepted, Listener, Place};
 use crate::print::Printer;
 use crate::serve::ServeOptions;
+use crate::web::Duplex;
 
 /// Connections at the same time. Others wait.
 const MOST: usize = 256;
@@ -40,30 +42,22 @@ async fn stdio(router: Router, options: ServeOptions) -> Result<(), Failure> {
 }
 
 async fn listen(at: &str, router: Router, options: ServeOptions, printer: &Printer) -> Result<(), Failure> {
-    // Port 0 is for listening alone: a URL cannot have it.
-    let is_any_port =
-        at.split("://").nth(1).and_then(|rest| rest.split('/').next()?.strip_suffix(":0")).is_some();
-    let url = if is_any_port { Url::parse(&at.replacen(":0", ":1", 1)) } else { Url::parse(at) };
-    let url = url.map_err(Failure::usage)?;
-    if matches!(url.scheme(), Scheme::Unix | Scheme::Pipe) || url.scheme().is_nats() {
+    let place = Place::parse(at)?;
+    let scheme = place.url.scheme();
+    if scheme == Scheme::Pipe || scheme.is_nats() {
         return Err(Failure::usage(format_args!("the faults garbage and close cannot be used at {at}"))
-            .hint("listen at tcp:// or http://"));
+            .hint("listen at tcp://, http:// or unix:"));
     }
-    let failed =
-        |error: std::io::Error| Failure::new(Exit::Connect, format_args!("cannot listen at {at}: {error}"));
-    let port = if is_any_port { 0 } else { url.port() };
-    let listener = TcpListener::bind((url.host(), port)).await.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
-    let path = if url.scheme().is_web() { url.path() } else { "" };
-    let scheme = url.scheme().name();
+    let listener = Listener::bind(&place).await?;
+    let path = if scheme.is_web() { place.url.path() } else { "" };
     // Faults are in what is encrypted, so TLS ends here.
-    let inside = match url.scheme() {
+    let inside = match scheme {
         Scheme::Https => "http",
         Scheme::Wss => "ws",
-        Scheme::Tls => "tcp",
+        Scheme::Tls | Scheme::Unix => "tcp",
         other => other.name(),
     };
-    let tls = options.tls.filter(|_| url.scheme().is_secure());
+    let tls = options.tls.filter(|_| scheme.is_secure());
     let inner = sabir::listen(format!("{inside}://127.0.0.1:0{path}"), router)
         .framing(options.framing)
         .dialect(options.protocol.dialect())
@@ -75,17 +69,21 @@ async fn listen(at: &str, router: Router, options: ServeOptions, printer: &Print
     let inside: SocketAddr = authority
         .and_then(|authority| authority.parse().ok())
         .ok_or_else(|| Failure::new(Exit::Connect, "cannot find the server behind the faults"))?;
-    printer.note(&format!("serving on {scheme}://{address}{path}"));
+    printer.note(&format!("serving on {}", listener.url()));
     let slots = std::sync::Arc::new(tokio::sync::Semaphore::new(MOST));
     let accept = async {
         while let Ok(slot) = slots.clone().acquire_owned().await {
-            let Ok((client, _)) = listener.accept().await else {
+            let Ok(client) = listener.accept().await else {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
             let tls = tls.clone();
             tokio::spawn(async move {
-                let _ = client.set_nodelay(true);
+                let client: Duplex = match client {
+                    Accepted::Tcp(client) => Box::pin(client),
+                    #[cfg(unix)]
+                    Accepted::Unix(client) => Box::pin(client),
+                };
                 match tls {
                     None => pass(client, inside).await,
                     Some(tls) => {

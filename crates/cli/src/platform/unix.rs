@@ -7,6 +7,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sabir_proto::is_terminal_control;
+
 /// Where to listen, for example.
 pub(crate) const LISTEN: &str = "tcp://127.0.0.1:4000 or unix:/tmp/demo.sock";
 
@@ -15,15 +17,43 @@ pub(crate) fn split(command: &str) -> Option<Vec<String>> {
     shlex::split(command)
 }
 
-/// A command from its words.
+/// A command from its words, for `split` and for files.
 pub(crate) fn join(words: &[String]) -> String {
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
-/// One word of a shell.
+/// One word of a shell. Quotes do not help against control characters: a terminal acts on them before the shell reads
+/// the line, so they are written as numbers. A shell that does not know `$'…'` sees one quoted word, or an error.
 pub(crate) fn word(text: &str) -> String {
     let text = text.replace('\0', "");
+    if text.contains(is_terminal_control) {
+        return with_numbers(&text);
+    }
     shlex::try_quote(&text).map_or_else(|_| "…".to_owned(), std::borrow::Cow::into_owned)
+}
+
+/// A word in the notation `$'…'`, in visible characters alone.
+fn with_numbers(text: &str) -> String {
+    let mut out = String::from("$'");
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            // A number, as a shell that does not know the notation would end the word at a quote. An interactive one replaces
+            // `!` even here.
+            '\'' | '!' => out.push_str(&format!("\\{:03o}", u32::from(c))),
+            c if is_terminal_control(c) => {
+                let bytes = c
+                    .encode_utf8(&mut [0; 4])
+                    .bytes()
+                    .map(|byte| format!("\\{byte:03o}"))
+                    .collect::<String>();
+                out.push_str(&bytes);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
 }
 
 /// The path that follows the first character of a text, which is ASCII.
@@ -169,10 +199,34 @@ mod tests {
 
     #[test]
     fn a_word_stays_one() {
-        for text in ["demo:", "a b", "$(touch x)", "`x`", "it's", "a;b", "", "\"", "!x", "a\nb", "é"] {
+        for text in ["demo:", "a b", "$(touch x)", "`x`", "it's", "a;b", "", "\"", "!x", "é"] {
             assert_eq!(split(&word(text)), Some(vec![text.to_owned()]), "{text}");
         }
         assert_eq!(word("demo:"), "demo:");
         assert_eq!(word("http://127.0.0.1:4000/rpc"), "http://127.0.0.1:4000/rpc");
+    }
+
+    /// A shell is asked itself: nothing else knows what it makes of a line.
+    #[test]
+    fn control_characters_are_written_as_numbers() {
+        for (text, want) in [
+            ("a\nb", "$'a\\012b'"),
+            ("\u{3}\u{1b}[201~", "$'\\003\\033[201~'"),
+            ("it's\t\\ $(x) `x` \"!", "$'it\\047s\\011\\\\ $(x) `x` \"\\041'"),
+            ("é\u{9b}\u{202e}", "$'é\\302\\233\\342\\200\\256'"),
+            ("\r\n0", "$'\\015\\0120'"),
+        ] {
+            let quoted = word(text);
+            assert_eq!(quoted, want);
+            assert!(!quoted.contains(is_terminal_control), "{quoted}");
+            let print = |shell: &str| {
+                let script = format!("printf '<%s>' {quoted}");
+                let said = Command::new(shell).args(["-c", &script]).output().expect("a shell");
+                String::from_utf8_lossy(&said.stdout).into_owned()
+            };
+            assert_eq!(print("bash"), format!("<{text}>"));
+            // One that does not know the notation still sees one word, and runs nothing.
+            assert_eq!(print("sh").matches('<').count(), 1, "{quoted}");
+        }
     }
 }

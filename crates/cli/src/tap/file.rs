@@ -20,6 +20,10 @@ const LONG: usize = 32 << 10;
 /// After a failure, the next attempt is made after this time.
 const AFTER_FAILURE: Duration = Duration::from_millis(200);
 
+/// A page that looks whether a tap writes to a file has it for a moment: how often it is tried again, and after how long.
+const TRIES: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// Other names that are tried if another tap writes to the file.
 const NAMES: u32 = 100;
 
@@ -62,11 +66,7 @@ impl RecordFile {
     ) -> io::Result<Self> {
         for number in 0..NAMES {
             let path = if number == 0 { path.to_owned() } else { numbered(path, "-", number + 1) };
-            let mut file = match options().open(&path) {
-                Err(error) if platform::is_taken(&error) => continue,
-                opened => opened?,
-            };
-            if platform::lock(&file)? {
+            if let Some(mut file) = own(&path)? {
                 let length = whole(&mut file)?;
                 let rotate = rotate.map(|size| size as u64);
                 return Ok(RecordFile {
@@ -199,7 +199,13 @@ impl RecordFile {
         }
         std::fs::rename(&self.path, numbered(&self.path, ".", 1))?;
         self.file = options().open(&self.path)?;
-        platform::lock(&self.file)?;
+        // Until it has this file to itself, nobody else takes it: the name was this tap's.
+        for _ in 0..TRIES {
+            if platform::lock(&self.file)? {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+        }
         self.length = 0;
         self.begun = Instant::now();
         Ok(())
@@ -210,6 +216,25 @@ impl Drop for RecordFile {
     fn drop(&mut self) {
         self.flush();
     }
+}
+
+/// A file for this process alone to write to. `None` if another tap has it.
+fn own(path: &Path) -> io::Result<Option<File>> {
+    for attempt in 0..TRIES {
+        if attempt > 0 {
+            std::thread::sleep(PAUSE);
+        }
+        match options().open(path) {
+            Err(error) if platform::is_taken(&error) => {}
+            opened => {
+                let file = opened?;
+                if platform::lock(&file)? {
+                    return Ok(Some(file));
+                }
+            }
+        }
+    }
+    Ok(None)
 }
 
 fn options() -> OpenOptions {

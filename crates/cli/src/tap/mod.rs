@@ -60,6 +60,11 @@ pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failur
         None => {}
     }
     let filter = filter::parse(args.filter.as_deref())?;
+    if args.filter.is_some() && !args.print && !args.view {
+        return Err(Failure::usage("--filter says what is shown: a record has everything").hint(
+            "add --print or --view, or look at the record with `sabir view --print FILE --filter FILTER`",
+        ));
+    }
     if let Some(path) = &args.make_shim {
         return shim::make(path, &args, printer);
     }
@@ -90,22 +95,23 @@ pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failur
             ..Header::starting(SystemTime::now())
         },
     };
-    let record = page::record(&args)?;
+    let record = page::record(&args, printer)?;
     let mut recorder = recorder(&args, filter, header, record.as_deref(), &queue, printer)?;
     recorder.calls = telemetry::started().map(|telemetry| {
         let network = calls::network(listen.as_ref().map(|listen| &listen.target));
         Calls::new(telemetry, started, network)
     });
-    let inject = (args.allow_send && listen.is_none()).then(|| Pipes::new(queue.clone()));
+    let can_send = args.allow_send && recorder.file.is_some();
+    let inject = (can_send && listen.is_none()).then(|| Pipes::new(queue.clone()));
     let send = match (&inject, &mut listen) {
         (Some(inject), _) => Some(inject.sender()),
-        (None, Some(listen)) if args.allow_send => Some(listen.sender()),
+        (None, Some(listen)) if can_send => Some(listen.sender()),
         _ => None,
     };
     let page = page::show(&args, &recorder, send, printer)?;
     let Some(listen) = listen else {
         let shown = crate::platform::join(&recorder.header.cmd);
-        let running = stdio::start(&args.command, shown, record.is_some(), &queue, inject.as_ref())?;
+        let running = stdio::start(&args.command, shown, recorder.file.is_some(), &queue, inject.as_ref())?;
         let recording = Recording::start(recorder, queue.clone());
         let status = running.finish(&queue);
         recording.finish();
@@ -134,17 +140,24 @@ fn recorder(
     queue: &Arc<Queue>,
     printer: &Printer,
 ) -> Result<Recorder, Failure> {
-    let file = match record {
+    let opened = record.map(|path| (path, RecordFile::open(path, args.rotate, args.rotate_after)));
+    let file = match opened {
         None => None,
-        Some(path) => {
-            let file = RecordFile::open(path, args.rotate, args.rotate_after).map_err(|error| {
-                Failure::new(Exit::Connect, format_args!("cannot record to {}: {error}", path.display()))
-            })?;
+        Some((path, Ok(file))) => {
             if file.path() != path {
                 let (taken, own) = (path.display(), file.path().display());
                 printer.note(&format!("another tap writes to {taken}: recording to {own}"));
             }
             Some(file)
+        }
+        // Nobody named this file.
+        Some((_, Err(error))) if args.record.is_none() => {
+            page::without(args, format_args!("cannot record for it: {error}"), printer)?;
+            None
+        }
+        Some((path, Err(error))) => {
+            let what = format!("cannot record to {}: {error}", path.display());
+            return Err(Failure::new(Exit::Connect, what));
         }
     };
     let redactor = Redactor::new(args.redact.iter().cloned());
@@ -160,7 +173,7 @@ fn recorder(
         rows: Rows::start().map_err(|error| cannot(&error))?,
         print: args.print.then(|| {
             let (painter, columns) = printer.error_style();
-            (RowFormat { painter, columns, is_live: true }, filter)
+            (RowFormat { painter, columns, is_live: true, now: None }, filter)
         }),
         is_checked: args.check,
         profile: args.profile,
@@ -179,15 +192,20 @@ struct Recording {
 
 impl Recording {
     fn start(recorder: Recorder, queue: Arc<Queue>) -> Self {
-        let (tell, done) = channel();
         if !recorder.is_needed() {
             queue.abandon();
-            return Recording { queue, done };
+            return Recording { queue, done: channel().1 };
         }
+        Recording::begin(queue, || recorder.run())
+    }
+
+    /// `record` takes from the queue until nothing comes any more.
+    fn begin(queue: Arc<Queue>, record: impl FnOnce() + Send + 'static) -> Self {
+        let (tell, done) = channel();
         let from = queue.clone();
         let run = move || {
             // Whatever goes wrong in here, the traffic goes on.
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| recorder.run()));
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(record));
             from.abandon();
             let _ = tell.send(());
         };

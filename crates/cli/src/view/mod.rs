@@ -66,8 +66,13 @@ pub(crate) async fn run(args: ViewArgs, printer: &Printer) -> Result<Exit, Failu
 
 /// The tap that a target means.
 fn in_front(args: &ViewArgs, printer: &Printer) -> Result<Option<TapArgs>, Failure> {
-    let tap =
-        || TapArgs { view: true, allow_send: args.allow_send, web: args.web.clone(), ..TapArgs::default() };
+    let tap = || TapArgs {
+        view: true,
+        needs_page: true,
+        allow_send: args.allow_send,
+        web: args.web.clone(),
+        ..TapArgs::default()
+    };
     if !args.command.is_empty() {
         return Ok(Some(TapArgs { command: args.command.clone(), ..tap() }));
     }

@@ -32,7 +32,7 @@ pub(super) fn run(args: &ViewArgs, printer: &Printer) -> Result<Exit, Failure> {
     let name = file.to_string_lossy().into_owned();
     let unreadable = |error: &ReadError| Failure::file(format_args!("cannot read {name}: {error}"));
     let layout = printer.layout();
-    let format = RowFormat { painter: layout.painter, columns: layout.columns, is_live: false };
+    let format = RowFormat { painter: layout.painter, columns: layout.columns, is_live: false, now: None };
     let mut out = printer.stream();
     let shown = match (file == "-", args.follow) {
         (true, _) => {
@@ -99,8 +99,14 @@ fn indexed(path: &Path, format: RowFormat, filter: Filter, out: &mut impl Write)
     let place = || Place::new(files.clone(), false);
     let mut reader = Reader::new(place()).map_err(Shown::from)?;
     let mut index = Index::default();
+    let mut newest = None;
     while let Some(record) = reader.next()? {
+        newest = newest.max(record.time);
         index.push(&record);
+    }
+    let (format, mut filter) = (RowFormat { now: newest, ..format }, filter);
+    if let Some(newest) = newest {
+        filter.set_now(newest);
     }
     let mut contents = Contents::new(place(), reader.format());
     let mut search = Search::new(filter);

@@ -18,6 +18,8 @@ impl Page {
     pub(crate) fn told(line: &str) -> Self {
         let address = line.split_whitespace().find_map(|word| word.strip_prefix("http://"));
         let (host, token) = address.and_then(|address| address.split_once("/#t=")).unwrap();
+        // A filter may follow.
+        let token = token.split('&').next().unwrap();
         Page { host: host.to_owned(), token: token.to_owned() }
     }
 

@@ -212,6 +212,15 @@ pub struct Entry {
     pub(crate) id: u32,
 }
 
+impl Entry {
+    /// How long a call that has no answer has taken until `now`, which is counted like `time`.
+    pub fn age(&self, now: Duration) -> Option<Duration> {
+        let is_open =
+            self.status == Some(Status::Pending) && matches!(self.kind, Kind::Request | Kind::Batch);
+        is_open.then_some(now.saturating_sub(self.time?))
+    }
+}
+
 /// A number that is the same for ids that are equal. None is 0.
 pub(crate) fn id_hash(id: &Id<'_>) -> u32 {
     let hash = foldhash::fast::FixedState::default();

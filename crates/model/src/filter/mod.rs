@@ -15,7 +15,7 @@
 //! | `status:error` | how the call stands: `pending`, `ok`, `error`, `cancel`, `late`, `input`; or the status of HTTP, such as `401`; a tool that has failed (`isError`) is an `error` |
 //! | `code:-32601` | the code of an error |
 //! | `conn:2` | the connection |
-//! | `ms>250`, `ms>1.5s`, `bytes>1k` | the time between request and answer, the size; also `<`, `>=`, `<=`, `=` |
+//! | `ms>250`, `ms>1.5s`, `bytes>1k` | the time between request and answer, or [until now](Filter::set_now) if there is none yet; the size; also `<`, `>=`, `<=`, `=` |
 //! | `$.params.name=x` | a content with this value there; also `>`, `<`, `>=`, `<=`, or nothing where any value will do |
 //!
 //! Values behind a colon can be several, with commas between them. A name without `*` and without quotes matches every
@@ -46,6 +46,7 @@ mod test;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::calls::{Entry, Names};
 
@@ -56,6 +57,7 @@ use test::Test;
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     terms: Vec<Term>,
+    now: Option<Duration>,
 }
 
 #[derive(Debug, Clone)]
@@ -85,7 +87,7 @@ impl FromStr for Filter {
     type Err = FilterError;
 
     fn from_str(text: &str) -> Result<Self, FilterError> {
-        parse::parse(text).map(|terms| Filter { terms })
+        parse::parse(text).map(|terms| Filter { terms, now: None })
     }
 }
 
@@ -95,11 +97,22 @@ impl Filter {
         self.terms.is_empty()
     }
 
+    /// Says when it is, as records say it: since the start of the capture. A call that has no answer yet has taken until then.
+    /// Before this is called, `ms` matches no call without an answer.
+    pub fn set_now(&mut self, now: Duration) {
+        self.now = Some(now);
+    }
+
+    /// Whether a call that has no answer may match at one time and not at another.
+    pub fn depends_on_now(&self) -> bool {
+        self.terms.iter().any(|term| matches!(term.test, Test::Millis(..)))
+    }
+
     /// Whether a record matches, if that can be told without its content.
     pub fn glance(&self, entry: &Entry, names: &Names) -> Option<bool> {
         let mut known = Some(true);
         for term in &self.terms {
-            match term.test.glance(entry, names) {
+            match term.test.glance(entry, names, self.now) {
                 Some(found) if found == term.negated => return Some(false),
                 Some(_) => {}
                 None => known = None,
@@ -111,7 +124,7 @@ impl Filter {
     /// Whether a record with this content matches.
     pub fn matches(&self, entry: &Entry, names: &Names, content: &[u8]) -> bool {
         self.terms.iter().all(|term| {
-            let found = term.test.glance(entry, names);
+            let found = term.test.glance(entry, names, self.now);
             found.unwrap_or_else(|| term.test.look(entry, content)) != term.negated
         })
     }
@@ -121,7 +134,8 @@ impl Filter {
     pub fn glance_call(&self, request: &Entry, answer: &Entry, names: &Names) -> Option<bool> {
         let mut known = Some(true);
         for term in &self.terms {
-            let found = match (term.test.glance(request, names), term.test.glance(answer, names)) {
+            let glance = |half| term.test.glance(half, names, self.now);
+            let found = match (glance(request), glance(answer)) {
                 (found, _) if term.test.is_direction() => found,
                 (Some(true), _) | (_, Some(true)) => Some(true),
                 (Some(false), Some(false)) => Some(false),
@@ -139,7 +153,7 @@ impl Filter {
     /// Whether a call matches: each half is what is known of it, and its content.
     pub fn matches_call(&self, request: (&Entry, &[u8]), answer: (&Entry, &[u8]), names: &Names) -> bool {
         let applies = |test: &Test, (entry, content): (&Entry, &[u8])| {
-            test.glance(entry, names).unwrap_or_else(|| test.look(entry, content))
+            test.glance(entry, names, self.now).unwrap_or_else(|| test.look(entry, content))
         };
         self.terms.iter().all(|Term { negated, test }| {
             let found = applies(test, request) || !test.is_direction() && applies(test, answer);
@@ -183,5 +197,36 @@ mod tests {
             let glance = filter.glance_call(&request, &error, tracker.names());
             assert!(glance.is_none_or(|glance| glance == want), "{text}");
         }
+    }
+
+    #[test]
+    fn a_call_without_an_answer_takes_until_now() {
+        let second = Duration::from_secs;
+        let call = br#"{"jsonrpc":"2.0","id":1,"method":"add"}"#;
+        let mut tracker = Tracker::default();
+        let open = tracker.message(Some(second(1)), Some(Direction::ToServer), 1, call);
+        let other = tracker.message(None, Some(Direction::ToServer), 2, call);
+        for (text, now, want) in [
+            ("status:pending ms>1000", Some(6), true),
+            ("ms>5s", Some(6), false),
+            ("ms>=5s", Some(6), true),
+            ("ms<6s", Some(6), true),
+            ("-ms>1000", Some(6), false),
+            // The clock of another machine may be behind.
+            ("ms<1", Some(0), true),
+            ("ms>0", None, false),
+            ("ms<1h", None, false),
+        ] {
+            let mut filter: Filter = text.parse().unwrap();
+            assert!(filter.depends_on_now());
+            if let Some(now) = now {
+                filter.set_now(second(now));
+            }
+            assert_eq!(filter.matches(&open, tracker.names(), call), want, "{text} at {now:?}");
+            assert_eq!(filter.glance(&open, tracker.names()), Some(want), "{text} at {now:?}");
+            // Nobody knows when this was sent.
+            assert!(text.starts_with('-') || !filter.matches(&other, tracker.names(), call), "{text}");
+        }
+        assert!(!"status:pending".parse::<Filter>().unwrap().depends_on_now());
     }
 }

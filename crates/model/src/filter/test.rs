@@ -1,5 +1,7 @@
 //! Whether a record passes one word of a filter.
 
+use std::time::Duration;
+
 use regex::bytes::Regex;
 use sabir_proto::{Id, Incoming, JsonKind, LENIENT, Limits, Message, RawJson, Request, decode};
 
@@ -42,8 +44,8 @@ impl Test {
         matches!(self, Test::Direction(_))
     }
 
-    /// What can be told without the content.
-    pub(super) fn glance(&self, entry: &Entry, names: &Names) -> Option<bool> {
+    /// What can be told without the content. A call without an answer has taken until `now`.
+    pub(super) fn glance(&self, entry: &Entry, names: &Names, now: Option<Duration>) -> Option<bool> {
         // A batch has many methods, ids and codes.
         let is_batch = entry.kind == Kind::Batch;
         let named = |name: Option<&str>, patterns: &[Pattern]| match name {
@@ -79,6 +81,7 @@ impl Test {
                 entry
                     .total
                     .or(entry.took)
+                    .or_else(|| entry.age(now?))
                     .is_some_and(|took| operator.holds(took.as_secs_f64() * 1e3, *number)),
             ),
             Test::Bytes(operator, number) => Some(operator.holds(entry.bytes as f64, *number)),

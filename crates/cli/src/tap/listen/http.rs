@@ -24,6 +24,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use sabir_model::capture::{Direction, Event};
 use tokio::task::JoinHandle;
 
+use super::ending::Ending;
 use super::flushes::{Counted, Flushes};
 use super::head;
 use super::login::{Login, names_this_machine};
@@ -71,6 +72,7 @@ pub(super) struct Proxy {
     sessions: Mutex<HashMap<HeaderValue, u64>>,
     sends: Option<Arc<Sends>>,
     login: Option<Arc<Login>>,
+    ending: Arc<Ending>,
     idle: Duration,
 }
 
@@ -132,8 +134,8 @@ impl Proxy {
         let host = HeaderValue::from_str(listen.target.authority());
         Ok(Arc::new(Proxy {
             target: listen.target.clone(),
-            path: listen.at.path().to_owned(),
-            is_local: is_local(listen.at.host()),
+            path: listen.at.url.path().to_owned(),
+            is_local: is_local(listen.at.url.host()),
             host: host.map_err(|_| Failure::usage("the target's host is not valid in a header"))?,
             headers,
             web: listen.web.clone(),
@@ -142,6 +144,7 @@ impl Proxy {
             sessions: Mutex::default(),
             sends: listen.sends.clone(),
             login: listen.login.clone(),
+            ending: listen.ending.clone(),
             idle: IDLE,
         }))
     }
@@ -178,7 +181,7 @@ pub(super) async fn serve(client: End, connection: u64, proxy: Arc<Proxy>) {
         let pair = pair.clone();
         async move { Ok::<_, Infallible>(pair.forward(request).await) }
     });
-    let _ = hyper::server::conn::http1::Builder::new()
+    let served = hyper::server::conn::http1::Builder::new()
         // A response without a date stays without one.
         .auto_date_header(false)
         .preserve_header_case(true)
@@ -186,8 +189,12 @@ pub(super) async fn serve(client: End, connection: u64, proxy: Arc<Proxy>) {
         .timer(TokioTimer::new())
         .header_read_timeout(idle)
         .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades()
-        .await;
+        .with_upgrades();
+    let ending = pair.proxy.ending.clone();
+    tokio::select! {
+        _ = served => {}
+        () = ending.wait() => {}
+    }
     let upgraded = pair.upgraded.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(upgraded) = upgraded {
         let _ = upgraded.await;
@@ -232,7 +239,7 @@ impl Pair {
             let server = hyper::upgrade::on(&mut response);
             let (queue, of) = (proxy.queue.clone(), relay::frames(connection, exchange));
             queue.event(connection, Event::Open, line);
-            let sends = proxy.sends.clone();
+            let (sends, ending) = (proxy.sends.clone(), proxy.ending.clone());
             let sockets = (self.client.socket.clone(), upstream.socket);
             let upgraded = tokio::spawn(async move {
                 let how = match tokio::try_join!(client, server) {
@@ -241,7 +248,8 @@ impl Pair {
                             End { stream: Box::pin(TokioIo::new(client)), socket: sockets.0, ending: None };
                         let server =
                             End { stream: Box::pin(TokioIo::new(server)), socket: sockets.1, ending: None };
-                        relay::both(client, server, of, &queue, sends.as_deref()).await
+                        let both = relay::both(client, server, of, &queue, sends.as_deref());
+                        ending.unless(both, of, &queue).await
                     }
                     Err(error) => Err(io::Error::other(error)),
                 };

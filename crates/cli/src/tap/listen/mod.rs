@@ -1,5 +1,6 @@
 //! Listens, and passes each connection on to a target.
 
+mod ending;
 mod flushes;
 mod head;
 mod http;
@@ -8,11 +9,11 @@ mod relay;
 mod send;
 mod socket;
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ending::Ending;
 use http::Proxy;
 use login::Login;
 use sabir::ServerTls;
@@ -20,14 +21,11 @@ use sabir::transport::Url;
 use sabir_model::capture::Event;
 use send::Sends;
 use socket::End;
-use socket2::{SockRef, TcpKeepalive};
-#[cfg(unix)]
-use tokio::net::UnixListener;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use super::queue::Queue;
 use crate::exit::{Exit, Failure};
+use crate::listener::{Listener, Place};
 use crate::peer::Chosen;
 use crate::print::Printer;
 use crate::target::{Address, Target};
@@ -40,17 +38,18 @@ const CONNECTIONS: usize = 1024;
 /// How long a peer may take for the handshake of TLS, or to be connected to.
 const HANDSHAKE: Duration = Duration::from_secs(20);
 
-/// How long a connection may be silent before the system asks whether its peer is still there.
-const KEEPALIVE: Duration = Duration::from_secs(60);
+/// How long the last rows of all connections may take.
+const LAST_CLOSES: Duration = Duration::from_secs(1);
+
+/// The connection that the end of the tap is recorded on.
+const FIRST: u64 = 1;
 
 /// How long to wait when no connection can be accepted, for lack of descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Where to listen and whom to pass connections on to.
 pub(super) struct Listen {
-    pub(super) at: Url,
-    /// Any free port will do.
-    is_any_port: bool,
+    pub(super) at: Place,
     pub(super) target: Address,
     pub(super) tls: Option<ServerTls>,
     pub(super) web: Web,
@@ -58,6 +57,7 @@ pub(super) struct Listen {
     sends: Option<Arc<Sends>>,
     /// For clients that have no credentials.
     login: Option<Arc<Login>>,
+    ending: Arc<Ending>,
 }
 
 impl Listen {
@@ -70,15 +70,8 @@ impl Listen {
                     .hint("a tap of a command starts it: `sabir tap -- COMMAND`"));
             }
         };
-        // Port 0 is for listening alone: a URL cannot have it.
-        let is_any_port =
-            at.split("://").nth(1).and_then(|rest| rest.split('/').next()?.strip_suffix(":0")).is_some();
-        let at = match is_any_port {
-            true => Url::parse(&at.replacen(":0", ":1", 1)),
-            false => Url::parse(at),
-        };
-        let at = at.map_err(Failure::usage)?;
-        let (listens, calls) = (at.scheme(), target.scheme());
+        let at = Place::parse(at)?;
+        let (listens, calls) = (at.url.scheme(), target.scheme());
         if listens.is_nats() {
             return Err(Failure::usage(
                 "a tap cannot listen behind NATS: workers and callers have no connection to each other",
@@ -96,7 +89,7 @@ impl Listen {
                 .hint("write it as nats://HOST/SERVICE"));
         }
         let web = web.for_target(&target)?;
-        Ok(Listen { at, is_any_port, target, tls, web, sends: None, login: None })
+        Ok(Listen { at, target, tls, web, sends: None, login: None, ending: Arc::default() })
     }
 
     /// Logs in for clients that have no credentials.
@@ -112,24 +105,23 @@ impl Listen {
 
     /// Listens until the user ends it.
     pub(super) async fn run(self, queue: Arc<Queue>, printer: &Printer) -> Result<(), Failure> {
-        let listener = Listener::bind(&self.at, self.is_any_port).await.map_err(|error| {
-            let failure = Failure::new(Exit::Connect, format_args!("cannot listen at {}: {error}", self.at));
-            match error.kind() {
-                io::ErrorKind::AddrInUse => failure.hint("use another port or path; port 0 is any free port"),
-                _ => failure,
-            }
-        })?;
+        let listener = Listener::bind(&self.at).await?;
         // Whoever is told that it listens may end it.
         let ended = super::platform::asked_to_end();
-        printer.note(&format!("listening at {}, for {}", listener.url(&self.at), self.target));
-        let shared = Arc::new(self.shared(queue)?);
+        printer.note(&format!("listening at {}, for {}", listener.url(), self.target));
+        let (ending, slots) = (self.ending.clone(), Arc::new(Semaphore::new(CONNECTIONS)));
+        let shared = Arc::new(self.shared(queue.clone())?);
         if let Some(sends) = &shared.sends {
             sends.listens(shared.proxy.clone());
         }
         tokio::select! {
-            () = shared.serve_all(&listener, CONNECTIONS) => {}
+            () = shared.serve_all(&listener, slots.clone()) => {}
             () = ended => {}
         }
+        // Each connection gets its last row before the tap gets its own.
+        ending.begin();
+        let _ = tokio::time::timeout(LAST_CLOSES, slots.acquire_many(CONNECTIONS as u32)).await;
+        queue.event(FIRST, Event::Exit, ending::WHY);
         Ok(())
     }
 
@@ -137,11 +129,12 @@ impl Listen {
         Ok(Shared {
             proxy: Proxy::new(&self, queue.clone())?,
             target: self.target,
-            tls: self.tls.filter(|_| self.at.scheme().is_secure()),
+            tls: self.tls.filter(|_| self.at.url.scheme().is_secure()),
             web: self.web,
             queue,
             connections: AtomicU64::new(0),
             sends: self.sends,
+            ending: self.ending,
         })
     }
 }
@@ -155,19 +148,19 @@ struct Shared {
     proxy: Arc<Proxy>,
     connections: AtomicU64,
     sends: Option<Arc<Sends>>,
+    ending: Arc<Ending>,
 }
 
 impl Shared {
-    /// Serves so many connections at the same time. Others wait to be accepted.
-    async fn serve_all(self: Arc<Self>, listener: &Listener, most: usize) {
-        let slots = Arc::new(Semaphore::new(most));
+    /// Serves as many connections at the same time as there are slots. Others wait to be accepted.
+    async fn serve_all(self: Arc<Self>, listener: &Listener, slots: Arc<Semaphore>) {
         loop {
             let Ok(slot) = slots.clone().acquire_owned().await else { return };
             match listener.accept().await {
-                Ok(stream) => {
+                Ok(accepted) => {
                     let shared = self.clone();
                     tokio::spawn(async move {
-                        shared.serve(stream).await;
+                        shared.serve(End::of(accepted)).await;
                         drop(slot);
                     });
                 }
@@ -197,10 +190,14 @@ impl Shared {
                 self.queue.event(connection, Event::Open, "");
                 let ending = server.ending.take();
                 let of = relay::streams(connection);
-                let how = relay::both(client, server, of, &self.queue, self.sends.as_deref()).await;
+                let both = relay::both(client, server, of, &self.queue, self.sends.as_deref());
+                let how = self.ending.unless(both, of, &self.queue).await;
                 // It tells more than that nothing can be read or written any more.
                 let reason = match ending {
-                    Some(ending) => ending.await,
+                    Some(ending) => tokio::select! {
+                        reason = ending => reason,
+                        () = self.ending.wait() => None,
+                    },
                     None => None,
                 };
                 let broken = || how.err().map_or(String::new(), |error| error.to_string());
@@ -213,89 +210,6 @@ impl Shared {
     }
 }
 
-enum Listener {
-    Tcp(TcpListener),
-    #[cfg(unix)]
-    Unix(UnixListener, std::path::PathBuf),
-}
-
-impl Listener {
-    async fn bind(at: &Url, is_any_port: bool) -> io::Result<Self> {
-        match at.scheme() {
-            #[cfg(unix)]
-            sabir::transport::Scheme::Unix => {
-                let path = std::path::PathBuf::from(at.host());
-                let bound = match UnixListener::bind(&path) {
-                    // What an earlier process has left behind.
-                    Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                        use std::os::unix::fs::FileTypeExt;
-                        if !std::fs::symlink_metadata(&path)?.file_type().is_socket() {
-                            let why = "a file with this name exists and is not a socket";
-                            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
-                        }
-                        if std::os::unix::net::UnixStream::connect(&path).is_ok() {
-                            return Err(error);
-                        }
-                        std::fs::remove_file(&path)?;
-                        UnixListener::bind(&path)?
-                    }
-                    bound => bound?,
-                };
-                Ok(Listener::Unix(bound, path))
-            }
-            // A Unix socket or a named pipe, where there is none.
-            _ if at.port() == 0 => {
-                Err(io::Error::new(io::ErrorKind::Unsupported, "a tap cannot listen there"))
-            }
-            _ => {
-                let port = if is_any_port { 0 } else { at.port() };
-                Ok(Listener::Tcp(TcpListener::bind((at.host(), port)).await?))
-            }
-        }
-    }
-
-    /// Where it listens, with the port that was chosen.
-    fn url(&self, asked: &Url) -> String {
-        match self {
-            Listener::Tcp(listener) => {
-                let path = if asked.scheme().is_web() { asked.path() } else { "" };
-                match listener.local_addr() {
-                    Ok(address) => format!("{}://{address}{path}", asked.scheme().name()),
-                    Err(_) => asked.to_string(),
-                }
-            }
-            #[cfg(unix)]
-            Listener::Unix(..) => asked.to_string(),
-        }
-    }
-
-    async fn accept(&self) -> io::Result<End> {
-        match self {
-            Listener::Tcp(listener) => Ok(End::tcp(accept_tcp(listener).await?)),
-            #[cfg(unix)]
-            Listener::Unix(listener, _) => Ok(End::other(Box::pin(listener.accept().await?.0))),
-        }
-    }
-}
-
-async fn accept_tcp(listener: &TcpListener) -> io::Result<TcpStream> {
-    let (stream, _) = listener.accept().await?;
-    stream.set_nodelay(true)?;
-    // A peer that has vanished without a word must not keep its place.
-    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 4);
-    let _ = SockRef::from(&stream).set_tcp_keepalive(&keepalive);
-    Ok(stream)
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        #[cfg(unix)]
-        if let Listener::Unix(_, path) = self {
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -303,6 +217,7 @@ mod tests {
     use std::time::Instant;
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -358,16 +273,15 @@ mod tests {
             let scheme = if is_web { "http" } else { "tcp" };
             let listen =
                 Listen::new(listens, target(&format!("{scheme}://{at}")), None, Web::default()).ok().unwrap();
-            let listener = Listener::bind(&listen.at, true).await.unwrap();
-            // The only kind where there are no Unix sockets.
-            #[allow(irrefutable_let_patterns)]
-            let Listener::Tcp(bound) = &listener else { panic!("not TCP") };
-            let address = bound.local_addr().unwrap();
+            let listener = Listener::bind(&listen.at).await.ok().unwrap();
+            let url = listener.url();
+            let address = url.split("://").nth(1).unwrap().trim_end_matches('/').to_owned();
             let shared = Arc::new(listen.shared(Arc::new(Queue::new(Instant::now()))).ok().unwrap());
-            tokio::spawn(async move { shared.serve_all(&listener, MOST).await });
+            let slots = Arc::new(Semaphore::new(MOST));
+            tokio::spawn(async move { shared.serve_all(&listener, slots).await });
             let mut open = Vec::new();
             for _ in 0..MOST {
-                let mut stream = TcpStream::connect(address).await.unwrap();
+                let mut stream = TcpStream::connect(&address).await.unwrap();
                 if is_web {
                     stream.write_all(UPGRADE.as_bytes()).await.unwrap();
                     assert_eq!(head(&mut stream).await, SWITCHED);
@@ -376,7 +290,7 @@ mod tests {
                 assert_eq!(stream.read_u8().await.unwrap(), 7);
                 open.push(stream);
             }
-            let mut late = TcpStream::connect(address).await.unwrap();
+            let mut late = TcpStream::connect(&address).await.unwrap();
             late.write_all(if is_web { UPGRADE.as_bytes() } else { &[8] }).await.unwrap();
             // Whoever has a place too many is heard of soon. That nobody is does not hang on this time.
             let early = tokio::time::timeout(Duration::from_millis(100), late.read_u8()).await;
@@ -387,13 +301,30 @@ mod tests {
         }
     }
 
-    // Windows does not say what was set.
-    #[cfg(unix)]
+    /// Nobody but the record notices.
     #[tokio::test]
-    async fn peers_that_vanish_are_noticed() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let accepted = accept_tcp(&listener).await.unwrap();
-        assert_eq!(SockRef::from(&accepted).tcp_keepalive_time().unwrap(), KEEPALIVE);
+    async fn a_recorder_that_panics_leaves_the_traffic_alone() {
+        let (at, _) = target(false).await;
+        let listen =
+            Listen::new("tcp://127.0.0.1:0", &format!("tcp://{at}"), None, Web::default()).ok().unwrap();
+        let listener = Listener::bind(&listen.at).await.ok().unwrap();
+        let address = listener.url().replace("tcp://", "");
+        let queue = Arc::new(Queue::new(Instant::now()));
+        let taken = queue.clone();
+        let recording = crate::tap::Recording::begin(queue.clone(), move || {
+            assert!(taken.wait().is_none(), "a fault of the recorder, at the first that it takes");
+        });
+        let (shared, slots) =
+            (Arc::new(listen.shared(queue.clone()).ok().unwrap()), Arc::new(Semaphore::new(1)));
+        tokio::spawn(async move { shared.serve_all(&listener, slots).await });
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let mut left = 100;
+        // Before, at the time and afterwards.
+        while queue.is_needed() || left > 0 {
+            stream.write_u8(7).await.unwrap();
+            assert_eq!(stream.read_u8().await.unwrap(), 7);
+            left -= i32::from(!queue.is_needed());
+        }
+        recording.finish();
     }
 }

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::{Duplex, HANDSHAKE};
+use crate::listener::Accepted;
 use crate::tap::platform;
 use crate::web::{Ending, Web, dial};
 
@@ -120,7 +121,15 @@ pub(super) struct End {
 }
 
 impl End {
-    pub(super) fn tcp(stream: TcpStream) -> Self {
+    pub(super) fn of(accepted: Accepted) -> Self {
+        match accepted {
+            Accepted::Tcp(stream) => End::tcp(stream),
+            #[cfg(unix)]
+            Accepted::Unix(stream) => End::other(Box::pin(stream)),
+        }
+    }
+
+    fn tcp(stream: TcpStream) -> Self {
         let socket = Socket::new(stream);
         End { stream: Box::pin(socket.clone()), socket: Some(socket), ending: None }
     }

@@ -77,7 +77,7 @@ pub(crate) fn wrap(args: &WrapArgs, printer: &Printer) -> Result<Exit, Failure> 
     )?;
     let unable = || {
         Failure::usage(format_args!("`{name}` in {} cannot be changed in place", place.shown()))
-            .hint(format_args!("put {} before its command by hand", crate::platform::join(&tap)))
+            .hint(format_args!("put {} before its command by hand", crate::platform::command(&tap)))
     };
     let after = edit::wrap(&place.text, &entry, &tap).ok_or_else(unable)?;
     // Nothing is written that does not say what it should, or could not be undone.

@@ -23,7 +23,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 pub(super) use check::Found;
 pub(super) use chosen::Chosen;
@@ -121,8 +121,9 @@ impl Captures {
         let (mut requests, mut answers) = (self.more_contents(), self.more_contents());
         while !self.has_ended() {
             let mut state = self.state_for_work();
+            state.set_clock(SystemTime::now());
             let State { rows, scans, .. } = &mut *state;
-            match scans.iter_mut().rev().find(|scan| scan.is_behind(rows.listed.len())) {
+            match scans.iter_mut().rev().find(|scan| scan.has_work(rows.listed.len())) {
                 Some(scan) => scan.advance(rows, &mut requests, &mut answers, TURN),
                 None => {
                     drop(state);
@@ -131,4 +132,21 @@ impl Captures {
             }
         }
     }
+}
+
+/// The captures of a file with this text, once it is read.
+#[cfg(test)]
+pub(super) async fn captures_of(text: &str) -> Arc<Captures> {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("sabir-captures-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::SeqCst));
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, text).expect("a file");
+    let given = Given { origins: vec![Origin::file(&path)], more: None, is_tap: false };
+    let captures = Captures::open(given).expect("captures");
+    while !captures.state().is_read {
+        tokio::time::sleep(PAUSE).await;
+    }
+    // It stays open, and needs no name. A system that cannot remove it now keeps it in its folder for such files.
+    let _ = std::fs::remove_file(&path);
+    captures
 }

@@ -12,6 +12,7 @@ use sabir_model::capture::{Format, Header, ReadError, Reader, Record, What};
 use super::place::Place;
 use super::state::{Phase, Source, State};
 use super::{Captures, PAUSE, TURN};
+use crate::platform::is_held;
 use crate::rotated::Rotated;
 
 /// How often it is looked whether there are other captures, or another file of the same name.
@@ -59,7 +60,33 @@ struct Reading {
     is_dry: bool,
     /// Nothing will come any more.
     is_over: bool,
+    writer: Writer,
 }
+
+/// Who writes to a capture, as its lock tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    /// Nobody who can be seen. Some files cannot be locked.
+    Unseen,
+    /// A tap.
+    Tap,
+    /// A tap that had it does not have it any more. It may have written since the file was read.
+    Gone,
+}
+
+impl Writer {
+    /// What is seen now, at a file that has been read up to its end since the last time.
+    fn next(self, is_held: bool) -> Writer {
+        match (self, is_held) {
+            (_, true) => Writer::Tap,
+            (Writer::Tap, false) => Writer::Gone,
+            (Writer::Gone | Writer::Unseen, false) => Writer::Unseen,
+        }
+    }
+}
+
+/// How a session has ended whose tap is gone without a row that says so.
+const KILLED: &str = "its tap was killed, or has stopped recording";
 
 pub(super) fn run(captures: &Captures, mut given: Given) {
     let mut waiting = std::mem::take(&mut given.origins);
@@ -88,11 +115,27 @@ pub(super) fn run(captures: &Captures, mut given: Given) {
         if looked.elapsed() >= NEWS {
             looked = Instant::now();
             waiting.extend(given.more.as_mut().map(|more| more()).unwrap_or_default());
-            for reading in readings.iter().filter(|reading| !reading.is_over) {
+            for reading in readings.iter_mut().filter(|reading| !reading.is_over) {
                 // A name that is not there now may be there later.
                 let _ = reading.files.extend(&reading.origin.path);
+                look(captures, reading);
             }
         }
+    }
+}
+
+/// Looks whether a tap writes to a capture that has been read so far.
+fn look(captures: &Captures, reading: &mut Reading) {
+    let before = reading.writer;
+    reading.writer = before.next(is_held(&reading.origin.path));
+    let mut state = captures.state_for_work();
+    let Some(source) = state.sources.get_mut(usize::from(reading.number)) else { return };
+    match (before, reading.writer) {
+        (_, Writer::Tap) if source.phase == Phase::File => source.phase = Phase::Live,
+        (Writer::Gone, Writer::Unseen) if source.phase == Phase::Live => {
+            source.phase = Phase::Ended(KILLED.to_owned());
+        }
+        _ => {}
     }
 }
 
@@ -126,10 +169,12 @@ fn open(captures: &Captures, waiting: &mut Vec<Origin>, readings: &mut Vec<Readi
     for (origin, files, reader) in opened {
         let number = captures.files.add(files.clone(), reader.format());
         let header = reader.header().cloned().unwrap_or_default();
-        let phase = if origin.is_live { Phase::Live } else { Phase::File };
+        let writer = Writer::Unseen.next(is_held(&origin.path));
+        let is_live = origin.is_live || writer == Writer::Tap;
+        let phase = if is_live { Phase::Live } else { Phase::File };
         state.sources.push(Source { name: origin.name.clone(), phase, header });
         let (next, is_dry, is_over, offset) = (None, false, false, Duration::ZERO);
-        readings.push(Reading { number, origin, files, reader, offset, next, is_dry, is_over });
+        readings.push(Reading { number, origin, files, reader, offset, next, is_dry, is_over, writer });
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use sabir_model::calls::Entry;
+use sabir_model::calls::{Entry, Status};
 use sabir_model::filter::Filter;
 
 use super::chosen::Chosen;
@@ -31,6 +31,11 @@ pub(in crate::view) struct Scan {
     pub(in crate::view) looked: u32,
     /// Places whose rows have changed since.
     again: Vec<u32>,
+    /// Places of calls without an answer, if it matters how long they take, and up to when that was counted.
+    open: Vec<u32>,
+    now: Duration,
+    /// Those that have taken longer since then.
+    older: Vec<u32>,
     /// Places of the list.
     pub(in crate::view) calls: Chosen,
     /// Rows: the calls with their answers.
@@ -40,9 +45,16 @@ pub(in crate::view) struct Scan {
 }
 
 impl Scan {
-    pub(super) fn new(id: u32, wanted: Wanted, page: Option<u32>) -> Self {
+    pub(super) fn new(id: u32, mut wanted: Wanted, page: Option<u32>, now: Duration) -> Self {
+        wanted.filter.set_now(now);
         let (calls, records) = (Chosen::default(), Chosen::default());
-        Scan { id, page, wanted, looked: 0, again: Vec::new(), calls, records, moved: 0 }
+        let (again, open, older) = (Vec::new(), Vec::new(), Vec::new());
+        Scan { id, page, wanted, looked: 0, again, open, now, older, calls, records, moved: 0 }
+    }
+
+    /// Whether there is something to look at: also calls that are known, and only older.
+    pub(super) fn has_work(&self, listed: usize) -> bool {
+        self.is_behind(listed) || !self.older.is_empty()
     }
 
     /// Whether it has not looked at all rows yet, as they are now.
@@ -55,6 +67,19 @@ impl Scan {
         if place < self.looked {
             self.again.push(place);
         }
+    }
+
+    /// Says when it is. Calls without an answer are looked at again once they have taken longer by a step.
+    pub(super) fn set_now(&mut self, now: Duration, step: Duration) {
+        if now.saturating_sub(self.now) < step.max(Duration::from_nanos(1)) {
+            return;
+        }
+        self.now = now;
+        self.wanted.filter.set_now(now);
+        // One whose row has changed is there again.
+        self.open.sort_unstable();
+        self.open.dedup();
+        self.older.append(&mut self.open);
     }
 
     /// Looks at rows for so long.
@@ -75,10 +100,16 @@ impl Scan {
                         self.looked += 1;
                         (self.looked - 1, false)
                     }
-                    None => return,
+                    None => match self.older.pop() {
+                        Some(place) => (place, true),
+                        None => return,
+                    },
                 };
                 let row = rows.listed[place as usize];
                 let Some(entry) = rows.index.entry(row) else { continue };
+                if entry.status == Some(Status::Pending) && self.wanted.filter.depends_on_now() {
+                    self.open.push(place);
+                }
                 // What cannot be read is not shown.
                 let matches = self.matches(rows, row, &entry, requests, answers).unwrap_or(false);
                 let has_changed = self.calls.set(place, matches);

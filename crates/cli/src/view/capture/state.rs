@@ -1,7 +1,7 @@
 //! What is known of the captures so far.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use sabir_model::calls::Entry;
 use sabir_model::capture::{Event, Header, Record, What};
@@ -18,6 +18,9 @@ const LOG: usize = 8192;
 
 /// Filters of a page, and of all who have no page. The oldest goes.
 const SCANS: usize = 8;
+
+/// How often a filter looks again at calls without an answer while something is recorded.
+const AGE: Duration = Duration::from_millis(500);
 
 /// Findings that are kept, and traces, and rows of a trace.
 const FINDINGS: usize = 10_000;
@@ -73,6 +76,10 @@ pub(in crate::view) struct State {
     pub(in crate::view) timeline: Timeline,
     /// When time begins.
     pub(in crate::view) start: Option<SystemTime>,
+    /// When it is, since then: while something is recorded, the time of day; otherwise the newest record's. Calls without an
+    /// answer have taken until then.
+    pub(in crate::view) now: Duration,
+    newest: Duration,
     /// Captures that cannot be read, and why.
     pub(in crate::view) problems: Vec<String>,
     /// All that there was has been read.
@@ -125,6 +132,22 @@ impl State {
         apart(&self.sources)
     }
 
+    /// Whether something is being recorded.
+    fn is_live(&self) -> bool {
+        self.sources.iter().any(|source| source.phase == Phase::Live)
+    }
+
+    /// Says what time of day it is.
+    pub(super) fn set_clock(&mut self, clock: SystemTime) {
+        let passed = self.start.filter(|_| self.is_live()).and_then(|start| clock.duration_since(start).ok());
+        self.now = passed.unwrap_or_default().max(self.newest);
+        // Before all is read, the newest record is another one each time.
+        if self.is_read {
+            let step = if passed.is_some() { AGE } else { Duration::ZERO };
+            self.scans.iter_mut().for_each(|scan| scan.set_now(self.now, step));
+        }
+    }
+
     /// Adds a record of a capture. Its connection has that capture's number.
     pub(super) fn add(&mut self, source: u16, record: &Record<'_>) {
         match &record.what {
@@ -140,6 +163,8 @@ impl State {
             }
             _ => {}
         }
+        self.newest = self.newest.max(record.time.unwrap_or_default());
+        self.now = self.now.max(self.newest);
         let connection = self.rows.connections.number(source, record.connection);
         let record = Record { connection, ..record.clone() };
         let row = match self.sources.len() {
@@ -241,7 +266,7 @@ impl State {
         {
             self.scans.remove(oldest);
         }
-        self.scans.push_back(Scan::new(self.next_scan, wanted, page));
+        self.scans.push_back(Scan::new(self.next_scan, wanted, page, self.now));
         self.next_scan
     }
 

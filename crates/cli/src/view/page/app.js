@@ -6,7 +6,7 @@ import { quoted, setupFilter } from "./filter.js";
 import { Find } from "./find.js";
 import { Grid } from "./grid.js";
 import { dialogIsOpen, showExport, showHelp } from "./keys.js";
-import { COLUMNS, drawRow, times } from "./list.js";
+import { COLUMNS, drawRow, endedBadly, times } from "./list.js";
 import { drawStep, setLifelines } from "./sequence.js";
 import { Stats } from "./stats.js";
 import { chosen, Store } from "./store.js";
@@ -60,6 +60,7 @@ const calls = new Store("calls");
 const records = new Store("records");
 const list = makeGrid("grid", 24, calls, (place, box) => {
   const row = calls.at(place);
+  times.now = row && news?.sources[row.source]?.phase === "live" ? Date.now() : null;
   drawRow(box, row, place ? calls.at(place - 1) : undefined, row !== undefined && marks.has(row.row), news && row && news.sources.length > 1 ? news.sources[row.source]?.label ?? "" : "");
 });
 const diagram = makeGrid("diagram", 36, records, (place, box) => {
@@ -92,7 +93,7 @@ function tellState() {
   const word = state === "bad" ? problem : state === "ended" ? `ended: ${ends.join(", ")}` : state === "waiting" ? "waiting for traffic" : state;
   const box = byId("state");
   const text = visible(`${word}${state === "file" && !news.read ? ": reading" : ""}`);
-  box.className = `state ${state === "ended" && ends.some(end => !/\bcode 0$/.test(end)) ? "bad" : state}`;
+  box.className = `state ${state === "ended" && ends.some(endedBadly) ? "bad" : state}`;
   if (box.textContent !== text) { box.textContent = text; box.title = text; }
   byId("grid").classList.toggle("several", news.sources.length > 1);
   const scan = news.scans.find(scan => scan.id === chosen.filter);
@@ -491,6 +492,9 @@ document.addEventListener("keydown", event => {
   // What is typed behind these belongs to them.
   if (/^[/f?]$/.test(event.key)) act(); else perform(act);
 });
+
+// Calls without an answer take longer, whether something comes or not.
+setInterval(() => { if (view === "list" && !document.hidden && news?.sources.some(source => source.phase === "live")) draw(); }, 1000);
 
 byId("head").append(...COLUMNS.map(([kind, name]) => element("span", { role: "columnheader", class: kind }, name || element("span", { "aria-label": "direction" }))));
 

@@ -11,6 +11,7 @@ export const times = {
   /** @type {string} before, start, clock or mark */ by: "before",
   /** When the capture started, in milliseconds. */ start: 0,
   /** @type {Row | null} */ mark: null,
+  /** The time of day, in milliseconds, where the capture is being written. @type {number | null} */ now: null,
 };
 
 /** @param {Row} row @param {Row | undefined} before */
@@ -25,8 +26,11 @@ export function timeOf(row, before) {
   }
 }
 
+/** Whether a session has not ended as it should. @param {string} how */
+export const endedBadly = how => /\bcode (?!0$)|\bkilled\b/.test(how);
+
 /** @param {Row} row */
-export const isBad = row => row.status === "error" || row.status === "late" || ["err", "invalid", "gap", "damage"].includes(row.kind) || row.kind === "http" && (row.code ?? 0) >= 400 || row.kind === "exit" && !/\bcode 0$/.test(row.preview);
+export const isBad = row => row.status === "error" || row.status === "late" || ["err", "invalid", "gap", "damage"].includes(row.kind) || row.kind === "http" && (row.code ?? 0) >= 400 || row.kind === "exit" && endedBadly(row.preview);
 
 /** How a call stands: a sign and a word, never a colour alone. @param {Row} row */
 export function statusOf(row) {
@@ -40,6 +44,14 @@ export function statusOf(row) {
     case "input": return "? asks";
     default: return row.code === undefined ? "" : `✗ ${row.code}`;
   }
+}
+
+/** How long a call has taken, or takes so far. @param {Row} row */
+export function tookOf(row) {
+  const took = row.total ?? row.ms;
+  if (took !== undefined) return duration(took);
+  const age = times.now === null || row.t === undefined || row.status !== "pending" ? row.age : Math.max(0, times.now - times.start - row.t / 1e6);
+  return age === undefined ? "" : `${duration(age)} …`;
 }
 
 /** @param {Row} row */
@@ -73,6 +85,6 @@ export function drawRow(box, row, before, marked, source) {
     cell("number", `${marked ? "★ " : ""}${count(row.row)}`), cell("time", timeOf(row, before)),
     element("span", { role: "gridcell", class: `way ${row.d === "<" ? "from" : "to"}`, "aria-label": row.d === ">" ? "to the server" : row.d === "<" ? "to the client" : undefined }, way),
     element("span", { role: "gridcell", class: "source", title: `connection ${row.c}` }, inline(source)), cell("kind", kindOf(row)), cell("id", row.id === undefined ? "" : inline(row.id)), name,
-    cell("status", statusOf(row)), cell("took", row.total !== undefined ? duration(row.total) : row.ms === undefined ? "" : duration(row.ms)),
+    cell("status", statusOf(row)), cell("took", tookOf(row)),
     cell("size", ["open", "close", "exit", "start", "mark", "gap"].includes(row.kind) ? "" : size(row.bytes)), content);
 }

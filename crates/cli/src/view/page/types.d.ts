@@ -24,6 +24,8 @@ export interface Row {
   ms?: number;
   /** Of a call with several requests. */
   total?: number;
+  /** Of a call without an answer, until now or the newest record. */
+  age?: number;
   bytes: number;
   /** The row of the other half. */
   other?: number;

@@ -107,7 +107,7 @@ impl View {
 }
 
 impl Api {
-    pub(super) fn get(&self, path: &str, query: &str) -> Response<Body> {
+    pub(super) async fn get(&self, path: &str, query: &str) -> Response<Body> {
         let query = Query(query);
         let (name, rest) = path.split_once('/').unwrap_or((path, ""));
         let found = match name {
@@ -120,7 +120,7 @@ impl Api {
             "row" => self.row(rest, &query),
             "place" => self.place(rest, &query),
             "next" => self.next(&query),
-            "stats" => self.stats(query.number("filter")),
+            "stats" => self.stats(query.number("filter")).await,
             "timeline" => {
                 let buckets = self.captures.state().timeline.buckets(query.number("parts").unwrap_or(240));
                 Ok(answer(&buckets))
@@ -165,7 +165,7 @@ impl Api {
     }
 
     /// Of all, or of what a filter has found so far.
-    fn stats(&self, filter: Option<u32>) -> Result<Response<Body>, Refusal> {
+    async fn stats(&self, filter: Option<u32>) -> Result<Response<Body>, Refusal> {
         let Some(id) = filter else {
             let state = self.captures.state();
             let table = state.stats.table(state.rows.index.names());
@@ -177,10 +177,15 @@ impl Api {
             state.scan(id).ok_or_else(|| gone("filter"))?.records.from(0).collect()
         };
         let mut stats = Stats::default();
-        // Others get their turn with the state.
+        // Others get their turn with the state, and with the thread.
         for part in rows.chunks(COUNTED) {
-            let state = self.captures.state();
-            part.iter().filter_map(|&row| state.rows.index.entry(row)).for_each(|entry| stats.add(&entry));
+            {
+                let state = self.captures.state();
+                part.iter()
+                    .filter_map(|&row| state.rows.index.entry(row))
+                    .for_each(|entry| stats.add(&entry));
+            }
+            tokio::task::yield_now().await;
         }
         Ok(answer(&stats.table(self.captures.state().rows.index.names())))
     }
@@ -391,5 +396,42 @@ impl Api {
         };
         let sent = send(connection, asked.message).await.map_err(bad)?;
         Ok(answer(&json!({ "text": sent.answer, "ms": sent.took.as_secs_f64() * 1e3 })))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+    use crate::view::capture::captures_of;
+
+    #[tokio::test]
+    async fn counting_lets_others_have_their_turn() {
+        let line = r#"{"jsonrpc":"2.0","method":"seen"}"#;
+        let captures = captures_of(&format!("{line}\n").repeat(10)).await;
+        let wanted = Wanted { filter: "method:seen".parse().unwrap(), ..Wanted::default() };
+        let id = captures.state().filter(wanted, None);
+        let is_done = || {
+            let state = captures.state();
+            !state.scan(id).unwrap().is_behind(state.rows.listed.len())
+        };
+        while !is_done() {
+            tokio::task::yield_now().await;
+        }
+        let api =
+            Api { captures: captures.clone(), following: Following::default(), send: None, record: None };
+        let (tell, mut told) = unbounded_channel();
+        let other = tell.clone();
+        tokio::spawn(async move {
+            let counted = api.get("stats", &format!("filter={id}")).await;
+            let text = counted.into_body().collect().await.unwrap().to_bytes();
+            tell.send(String::from_utf8(text.to_vec()).unwrap()).unwrap();
+        });
+        tokio::spawn(async move { other.send("other".to_owned()).unwrap() });
+        assert_eq!(told.recv().await.unwrap(), "other");
+        assert!(told.recv().await.unwrap().contains("seen"));
+        captures.end();
     }
 }

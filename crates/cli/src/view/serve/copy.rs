@@ -1,14 +1,17 @@
 //! A row as a command, as a transcript, or as it was.
+//!
+//! What is copied is pasted, into a terminal perhaps, which obeys some characters before anything reads the text. None of
+//! them is in a copy: words of a command are quoted by [`word`], and JSON has escapes.
 
 use sabir_model::calls::Kind;
 use sabir_model::capture::{Direction, Header};
-use sabir_proto::{Incoming, LENIENT, Limits, Message, decode};
+use sabir_proto::{Incoming, LENIENT, Limits, Message, RawJson, decode};
 
 use super::exchange::{self, web_address};
 use super::export::transcript_line;
 use super::row::Known;
-use crate::json::compact;
-use crate::platform::{join, word};
+use crate::json::{compact, escape_lines, escape_strings};
+use crate::platform::{command as shown_command, word};
 use crate::view::capture::{Captures, answer_of, is_answer};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,11 +44,12 @@ impl Form {
     }
 
     /// Whether a row of this kind can be copied like this. What a peer has said must not be pasted into a shell as it is,
-    /// and a method that looks like an option would be one.
+    /// and a method or a target that looks like an option would be one.
     fn is_for(self, known: &Known, header: &Header) -> bool {
         let is_sent = known.entry.direction != Some(Direction::ToClient) && !is_answer(&known.entry);
         let is_one = matches!(known.entry.kind, Kind::Request | Kind::Notification);
-        let is_option = known.method().is_some_and(|method| method.starts_with('-'));
+        let is_option =
+            known.method().into_iter().chain(header.target.as_deref()).any(|text| text.starts_with('-'));
         match self {
             Form::Call => is_sent && is_one && !is_option,
             Form::Curl => {
@@ -81,7 +85,10 @@ pub(super) fn of(captures: &Captures, row: u32, form: Form) -> Option<String> {
         return None;
     }
     Some(match form {
-        Form::Json => shown,
+        Form::Json => match RawJson::from_bytes(&content) {
+            Ok(_) => escape_strings(&shown),
+            Err(_) => escape_lines(&shown),
+        },
         Form::Call => command(&header, &shown)?,
         Form::Curl => curl(&header, call.method(), head.as_deref(), &shown)?,
         Form::Transcript => {
@@ -112,6 +119,12 @@ const OF_THE_CONNECTION: [&str; 11] = [
     "upgrade",
 ];
 
+/// Whether it is the name of a header. curl would read the headers from a file for one that begins with `@`.
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
 /// The same request, with the headers that were recorded. Secrets are not among them, and without headers neither is the
 /// session.
 fn curl(header: &Header, method: Option<&str>, head: Option<&str>, text: &str) -> Option<String> {
@@ -121,7 +134,7 @@ fn curl(header: &Header, method: Option<&str>, head: Option<&str>, text: &str) -
     let usual = [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
     let fields: Vec<(&str, &str)> = match head {
         Some(head) => exchange::fields(head)
-            .filter(|(name, value)| !OF_THE_CONNECTION.contains(name) && !value.is_empty())
+            .filter(|(name, value)| is_name(name) && !OF_THE_CONNECTION.contains(name) && !value.is_empty())
             .collect(),
         None => usual.into_iter().chain(session).collect(),
     };
@@ -141,8 +154,8 @@ fn command(header: &Header, text: &str) -> Option<String> {
         Message::Notification(note) => (note.method, note.params, " --notify"),
         Message::Response(_) => return None,
     };
-    // It would be an option.
-    if method.starts_with('-') {
+    // They would be options.
+    if method.starts_with('-') || header.target.as_ref().is_some_and(|target| target.starts_with('-')) {
         return None;
     }
     let params = params.map_or(String::new(), |params| format!(" -d {}", word(&compact(params.as_str()))));
@@ -150,7 +163,7 @@ fn command(header: &Header, text: &str) -> Option<String> {
     Some(match (&header.cmd[..], &header.target) {
         ([], Some(target)) => format!("sabir call {} {method}{params}{notify}", word(target)),
         ([], None) => format!("sabir call TARGET {method}{params}{notify}"),
-        (words, _) => format!("sabir call {method}{params}{notify} -- {}", join(words)),
+        (words, _) => format!("sabir call {method}{params}{notify} -- {}", shown_command(words)),
     })
 }
 
@@ -209,5 +222,33 @@ mod tests {
         for part in ["SESSION", "host", "content-length", "Accept"] {
             assert!(!made.contains(part), "{made}");
         }
+    }
+
+    /// Ends a paste, runs a command, and is right to left.
+    const HOSTILE: &str = "x\u{3}\n touch owned\n#\u{1b}[201~\r\u{9b}\u{202e}'!";
+
+    #[test]
+    fn no_copy_has_characters_that_a_terminal_obeys() {
+        let json = serde_json::to_string(HOSTILE).unwrap();
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":{json},"params":[{json}]}}"#);
+        let url = format!("http://h/{HOSTILE}");
+        let to = |target: Option<&str>, cmd: &[&str]| Header {
+            target: target.map(str::to_owned),
+            cmd: cmd.iter().map(|word| (*word).to_owned()).collect(),
+            ..Header::default()
+        };
+        let head = format!("POST /{}\nx-own: {}\n@/etc/passwd: x", HOSTILE, HOSTILE.replace('\n', " "));
+        for made in [
+            command(&to(None, &[]), &text),
+            command(&to(Some(&url), &[]), &text),
+            command(&to(None, &["server", HOSTILE]), &text),
+            curl(&to(Some(&url), &[]), Some(HOSTILE), None, &text),
+            curl(&to(Some(&url), &[]), Some(HOSTILE), Some(&head), &text),
+        ] {
+            let made = made.unwrap();
+            assert!(!made.contains(sabir_proto::is_terminal_control), "{made:?}");
+            assert!(!made.contains("-H @") && !made.contains("-H '@"), "{made:?}");
+        }
+        assert_eq!(command(&to(Some("--answer=x"), &[]), &text), None);
     }
 }

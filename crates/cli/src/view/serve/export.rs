@@ -61,6 +61,8 @@ pub(super) struct Export {
     /// Something was written behind which a comma belongs.
     comma: bool,
     lost: Lost,
+    /// The other connections of the page have had their turn since the last part.
+    is_rested: bool,
 }
 
 /// Rows that could not be read and that nothing was said of yet, and when the first of them was.
@@ -75,7 +77,20 @@ impl Export {
     pub(super) fn new(captures: Arc<Captures>, rows: Vec<u32>, format: Format, redactor: Redactor) -> Self {
         let (contents, rows) = (captures.more_contents(), rows.into());
         let (encoder, has_begun, comma, lost) = (Encoder::default(), false, false, Lost::default());
-        Export { captures, contents, rows, format, redactor, encoder, time: None, has_begun, comma, lost }
+        let (time, is_rested) = (None, true);
+        Export {
+            captures,
+            contents,
+            rows,
+            format,
+            redactor,
+            encoder,
+            time,
+            has_begun,
+            comma,
+            lost,
+            is_rested,
+        }
     }
 
     /// The next part of the file; `None` behind the last.
@@ -289,8 +304,45 @@ impl HttpBody for Export {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        // A file is always ready to go on, and one thread serves all connections.
+        if !std::mem::replace(&mut self.is_rested, false) {
+            self.is_rested = true;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         Poll::Ready(self.chunk().map(|chunk| Ok(Frame::data(Bytes::from(chunk)))))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use http_body_util::BodyExt;
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+    use crate::view::capture::captures_of;
+
+    #[tokio::test]
+    async fn an_export_lets_others_have_their_turn() {
+        let line = r#"{"jsonrpc":"2.0","method":"seen","params":["abcdefghijklmnopqrstuvwxyz"]}"#;
+        let captures = captures_of(&format!("{line}\n").repeat(5000)).await;
+        for format in [Format::Capture, Format::Transcript, Format::Har] {
+            let rows = (0..captures.state().rows.index.len()).collect();
+            let export = Export::new(captures.clone(), rows, format, Redactor::default());
+            let (tell, mut told) = unbounded_channel();
+            let other = tell.clone();
+            tokio::spawn(async move {
+                let length = export.collect().await.unwrap().to_bytes().len();
+                tell.send(length).unwrap();
+            });
+            tokio::spawn(async move { other.send(0).unwrap() });
+            assert_eq!(told.recv().await, Some(0), "{format:?}: the other is first");
+            let length = told.recv().await.unwrap();
+            assert!(length > 4 * CHUNK, "{format:?}: {length}");
+        }
+        captures.end();
     }
 }

@@ -1,5 +1,7 @@
 //! A row as the page gets it.
 
+use std::time::Duration;
+
 use sabir_model::calls::{Entry, Kind};
 use sabir_model::index::Place;
 use sabir_proto::{Incoming, LENIENT, Limits, Message, RawJson, decode};
@@ -40,6 +42,9 @@ pub(super) struct Row {
     /// Where a call takes several requests: since the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<f64>,
+    /// How long a call without an answer has taken so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    age: Option<f64>,
     /// Of the request and the answer.
     bytes: u64,
     /// The row of the other half.
@@ -65,6 +70,7 @@ pub(super) struct Known {
     tool: Option<String>,
     pub(super) answer: Option<(Entry, (u16, Place))>,
     findings: Vec<Found>,
+    age: Option<Duration>,
 }
 
 impl Known {
@@ -89,6 +95,7 @@ impl Known {
             tool: names.tool(entry.name).map(str::to_owned),
             answer: None,
             findings: state.findings(row).to_vec(),
+            age: entry.age(state.now),
         })
     }
 
@@ -105,8 +112,8 @@ impl Known {
         let result = self.answer.as_ref().and_then(|(entry, (source, place))| {
             contents.at(*source, *place).ok().map(|text| shown(entry, false, &text).1)
         });
-        let Known { row, entry, .. } = self;
-        let millis = |time: Option<std::time::Duration>| time.map(|time| time.as_nanos() as f64 / 1e6);
+        let Known { row, entry, age, .. } = self;
+        let millis = |time: Option<Duration>| time.map(|time| time.as_nanos() as f64 / 1e6);
         let total = self.answer.as_ref().and_then(|(answer, _)| answer.total).or(entry.total);
         Row {
             row: row + 1,
@@ -126,6 +133,7 @@ impl Known {
             code: entry.code,
             ms: millis(entry.took),
             total: millis(total),
+            age: millis(age),
             bytes: entry.bytes + self.answer.as_ref().map_or(0, |(answer, _)| answer.bytes),
             other: entry.other,
             preview,

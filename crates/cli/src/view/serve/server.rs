@@ -84,11 +84,21 @@ impl Page {
         let api = Api { captures: captures.clone(), following: following.clone(), send, record };
         let (strangers, known) = (Strangers::default(), AtomicUsize::new(0));
         let site = Arc::new(Site { api, guard, strangers, known });
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        // An export is always ready to go on: between two of its parts, the others are asked whether they want something.
+        let runtime = tokio::runtime::Builder::new_current_thread().event_interval(1).enable_all().build()?;
         std::thread::Builder::new()
             .name("view".to_owned())
             .spawn(move || runtime.block_on(accept(listener, site)))?;
         Ok(Page { address, captures, following, port: at.port(), token })
+    }
+
+    /// Where to open it with a filter in use.
+    pub(crate) fn address_for(&self, filter: Option<&str>) -> String {
+        let filter: String = filter.into_iter().flat_map(str::bytes).map(written).collect();
+        match filter.is_empty() {
+            true => self.address.clone(),
+            false => format!("{}&filter={filter}", self.address),
+        }
     }
 
     /// Whether somebody looks at it.
@@ -117,6 +127,14 @@ impl Page {
             std::thread::sleep(Duration::from_millis(20));
         }
         self.captures.end();
+    }
+}
+
+/// A byte of a value in a fragment.
+fn written(byte: u8) -> String {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b':' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
     }
 }
 
@@ -204,7 +222,7 @@ impl Site {
         let path = request.uri().path().to_owned();
         let Some(path) = path.strip_prefix("/api/") else { return file(request.method(), &path) };
         match *request.method() {
-            Method::GET => self.api.get(path, request.uri().query().unwrap_or_default()),
+            Method::GET => self.api.get(path, request.uri().query().unwrap_or_default()).await,
             Method::POST => {
                 let kind = request.headers().get(CONTENT_TYPE);
                 if kind.is_none_or(|kind| kind != "application/json") {
