@@ -34,6 +34,13 @@ INSERT { ?error a ?class } WHERE {
     (-32602 <http://json-rpc.org/ontology#InvalidParams>)
     (-32601 <http://json-rpc.org/ontology#MethodNotFound>)
     (-32600 <http://json-rpc.org/ontology#InvalidRequest>)
+    (-32009 <urn:sabir:ontology:a2a#VersionNotSupported>)
+    (-32008 <urn:sabir:ontology:a2a#ExtensionSupportRequired>)
+    (-32007 <urn:sabir:ontology:a2a#ExtendedAgentCardNotConfigured>)
+    (-32006 <urn:sabir:ontology:a2a#InvalidAgentResponse>)
+    (-32005 <urn:sabir:ontology:a2a#ContentTypeNotSupported>)
+    (-32004 <urn:sabir:ontology:a2a#UnsupportedOperation>)
+    (-32003 <urn:sabir:ontology:a2a#PushNotificationNotSupported>)
     (-32002 <urn:sabir:ontology:a2a#TaskNotCancelable>)
     (-32001 <urn:sabir:ontology:a2a#TaskNotFound>)
   }

@@ -20,6 +20,9 @@ INSERT { ?m a ?class } WHERE {
 } ;
 INSERT { ?error a ?class } WHERE {
   VALUES (?code ?class) {
+    (-32803 <urn:sabir:ontology:lsp#RequestFailed>)
+    (-32802 <urn:sabir:ontology:lsp#ServerCancelled>)
+    (-32801 <urn:sabir:ontology:lsp#ContentModified>)
     (-32800 <urn:sabir:ontology:lsp#RequestCancelled>)
     (-32700 <http://json-rpc.org/ontology#ParseError>)
     (-32603 <http://json-rpc.org/ontology#InternalError>)
@@ -27,6 +30,7 @@ INSERT { ?error a ?class } WHERE {
     (-32601 <http://json-rpc.org/ontology#MethodNotFound>)
     (-32600 <http://json-rpc.org/ontology#InvalidRequest>)
     (-32002 <urn:sabir:ontology:lsp#ServerNotInitialized>)
+    (-32001 <urn:sabir:ontology:lsp#UnknownErrorCode>)
   }
   ?error jrpc:hasErrorCode ?code
 }
