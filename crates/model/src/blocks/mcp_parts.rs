@@ -91,7 +91,7 @@ impl<'a> Parts<'a> {
         {
             above.push(kind);
         }
-        // What the sides send at all is no kind of thing.
+        // What the sides send at all does not make a kind of thing.
         let unions = self.definitions.names().filter(|union| !union.ends_with("Result") && *union != name);
         let own = self.union(name);
         let has = |all: Vec<&str>| match &own {
