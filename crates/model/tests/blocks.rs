@@ -4,23 +4,19 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod built;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use oxjsonld::JsonLdParser;
-use oxrdf::dataset::{CanonicalizationAlgorithm, CanonicalizationHashAlgorithm};
-use oxrdf::{Dataset, GraphName, Quad, Term, Triple};
-use oxttl::TurtleParser;
-use sabir_model::blocks::{BlockFile, DocsFormat, build, docs, mcp_definitions};
+use built::{built, canonical, processed, turtle};
+use oxrdf::Term;
+use sabir_model::blocks::{DocsFormat, docs, mcp_definitions};
 use serde_json::Value;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../building-blocks")
-}
-
-fn built() -> BTreeMap<String, String> {
-    build(None).unwrap().into_iter().map(|BlockFile { path, text, .. }| (path, text)).collect()
 }
 
 /// The files below a folder, by their paths in it.
@@ -53,32 +49,6 @@ fn the_repository_has_what_is_built() {
     for (path, text) in want {
         assert_eq!(came[&path], text, "{path} is not up to date; UPDATE=1 writes it");
     }
-}
-
-fn canonical(triples: impl Iterator<Item = Triple>) -> BTreeSet<String> {
-    let quads = triples.map(|t| Quad::new(t.subject, t.predicate, t.object, GraphName::DefaultGraph));
-    let mut graph: Dataset = quads.collect();
-    graph.canonicalize(CanonicalizationAlgorithm::Rdfc10 {
-        hash_algorithm: CanonicalizationHashAlgorithm::Sha256,
-    });
-    graph.iter().map(|quad| quad.to_string()).collect()
-}
-
-fn turtle(text: &str) -> Vec<Triple> {
-    TurtleParser::new().for_slice(text.as_bytes()).map(Result::unwrap).collect()
-}
-
-/// What a processor makes of a document that refers to a context.
-fn processed(document: &str, context: &str) -> BTreeSet<String> {
-    let mut document: Value = serde_json::from_str(document).unwrap();
-    if document["@context"].is_string() {
-        document["@context"] = serde_json::from_str::<Value>(context).unwrap()["@context"].take();
-    }
-    let quads = JsonLdParser::new()
-        .for_slice(document.to_string().as_bytes())
-        .map(Result::unwrap)
-        .collect::<Vec<_>>();
-    canonical(quads.into_iter().map(Triple::from))
 }
 
 #[test]
@@ -255,6 +225,23 @@ fn the_documentation_has_every_term_and_example() {
         assert!(text.starts_with(start));
         let missing: Vec<_> = words.iter().filter(|word| !text.contains(word.as_str())).collect();
         assert!(missing.is_empty(), "{format:?} does not say {missing:?}");
+        let diagrams: &[&str] = match format {
+            DocsFormat::Html => &[
+                "aria-label=\"classes\"",
+                "aria-label=\"properties between classes\"",
+                "tools/call forecast",
+            ],
+            _ => &[
+                "  mcp_Result <|-- mcpx_PaginatedResult",
+                "  mcp_CallToolRequest --> mcpx_CallToolRequestParams : rpcx_params",
+                "  jrpc_ErrorResponse --> jrpc_Error : jrpc_hasError",
+                "  client->>server: tools/call forecast",
+                "  server-->>client: failed: tools/call",
+            ],
+        };
+        for part in diagrams {
+            assert!(text.contains(part), "{format:?} has no {part}");
+        }
         assert!(!text.contains("<script"));
     }
 }
@@ -373,6 +360,14 @@ fn reports_have_a_section_for_each_check() {
                 (true, true) => &["TURTLE", "SHACL"],
             };
             assert_eq!(names, want, "{path}: {file}");
+            for section in item["sections"].as_array().unwrap() {
+                let by_build = section["name"] == "JSON_SCHEMA"
+                    || (section["name"] == "TURTLE" && file.ends_with(".ttl"));
+                for entry in section["entries"].as_array().unwrap() {
+                    let by = entry["checkedBy"].as_str().unwrap();
+                    assert_eq!(by == "sabir model build", by_build, "{path}: {file}: {by}");
+                }
+            }
             if file.ends_with(".ttl") {
                 assert!(!turtle(&files[&path.replace("_report.json", file)]).is_empty());
             } else if item["source"]["requireFail"] == false {

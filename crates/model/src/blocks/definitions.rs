@@ -13,7 +13,8 @@ const KEPT: &str = include_str!("../../files/mcp/definitions.json");
 const TEXTS: [&str; 6] = ["description", "title", "$comment", "examples", "default", "deprecated"];
 
 /// Definitions that list what a side sends. One with a single entry looks like that entry.
-const UNIONS: [&str; 4] = ["ClientRequest", "ServerRequest", "ClientNotification", "ServerNotification"];
+pub(crate) const UNIONS: [&str; 4] =
+    ["ClientRequest", "ServerRequest", "ClientNotification", "ServerNotification"];
 
 /// Each definition, in the revisions that have it.
 #[derive(Debug)]

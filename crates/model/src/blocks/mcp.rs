@@ -171,12 +171,16 @@ pub(crate) fn any_revision(definitions: &Definitions, documents: &Documents) -> 
         let id = revision_id(revision);
         let all = documents.0.get(&id).and_then(|schema| schema["$defs"].as_object());
         let is_message = |name: &str| name == "Message" || methods.iter().any(|method| method.name == name);
-        let is_answer = |name: &str| name.ends_with("Response") || name == "JSONRPCError";
-        let names = all.into_iter().flatten().map(|(name, _)| name.as_str());
+        let is_answer = |name: &str, part: &Value| {
+            let has_error = part["properties"]["error"].is_object();
+            name.ends_with("Response") || name == "JSONRPCError" || has_error
+        };
         let mut add = |anchor: String, reference: String| {
             parts.insert(anchor.clone(), json!({"$anchor": anchor, "$ref": reference}));
         };
-        for name in names.filter(|name| is_message(name) || is_answer(name)) {
+        for (name, _) in
+            all.into_iter().flatten().filter(|(name, part)| is_message(name) || is_answer(name, part))
+        {
             add(anchor_of(name, revision), format!("{id}#{name}"));
         }
         add(anchor_of("", revision), id.clone());

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::blocks::definitions::{Definitions, Method};
+use crate::blocks::definitions::{Definitions, Method, UNIONS};
 use crate::blocks::mcp::{AS_JSON, BY_REFERENCE, Published, is_response};
 
 /// Definitions that others extend, and how the names of those end. One extends it if it has its members, too.
@@ -50,7 +50,9 @@ impl<'a> Parts<'a> {
     pub(crate) fn is_part(&self, name: &str) -> bool {
         let Some(newest) = self.definitions.newest(name) else { return false };
         let is_object = newest["type"] == "object" || newest["allOf"].is_array() || name == "EmptyResult";
-        let is_message = self.methods.iter().any(|method| method.name == name) || is_response(newest);
+        let is_message = self.methods.iter().any(|method| method.name == name)
+            || is_response(newest)
+            || UNIONS.contains(&name);
         is_object && !is_message && !BY_REFERENCE.iter().any(|(own, ..)| *own == name)
     }
 
@@ -89,9 +91,14 @@ impl<'a> Parts<'a> {
         {
             above.push(kind);
         }
-        // What the sides send at all does not make it a kind of another.
+        // What the sides send at all does not make a kind of thing.
         let unions = self.definitions.names().filter(|union| !union.ends_with("Result") && *union != name);
-        above.extend(unions.filter(|union| self.union(union).is_some_and(|all| all.contains(&name))));
+        let own = self.union(name);
+        let has = |all: Vec<&str>| match &own {
+            Some(own) => own.len() < all.len() && own.iter().all(|part| all.contains(part)),
+            None => all.contains(&name),
+        };
+        above.extend(unions.filter(|union| self.union(union).is_some_and(has)));
         let known: BTreeSet<_> = self.definitions.names().collect();
         above.retain(|base| known.contains(base));
         above.dedup();
@@ -130,6 +137,11 @@ impl<'a> Parts<'a> {
         let mut of_answer =
             all.into_iter().flatten().filter_map(|part| part["properties"]["code"]["const"].as_i64());
         own.or_else(|| of_answer.next())
+    }
+
+    /// Whether a definition is of requests that have no method in common.
+    pub(crate) fn is_request(&self, name: &str) -> bool {
+        self.definitions.newest(name).is_some_and(|newest| newest["properties"]["method"].is_object())
     }
 
     /// Whether a definition is of an error, and not of an answer that has one.

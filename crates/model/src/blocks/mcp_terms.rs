@@ -98,6 +98,9 @@ pub(crate) fn ontology(
             )),
             None => {}
         }
+        if parts.is_request(name) {
+            above.push("jrpc:Request".to_owned());
+        }
         if above.is_empty() {
             above.push("mcpx:Part".to_owned());
         }

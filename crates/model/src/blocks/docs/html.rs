@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::blocks::docs::Part;
+use crate::blocks::docs::{Part, svg};
 use crate::markup::xml;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1b1f;background:#fff}\
 table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;border-bottom:1px solid #ddd;padding:.25rem .75rem .25rem 0}\
 code,pre{font:14px/1.45 ui-monospace,monospace}pre{background:#f5f5f7;padding:.75rem;overflow:auto;border-radius:4px}\
-nav ul{columns:2;list-style:none;padding:0}svg text{font:13px ui-monospace,monospace;fill:currentColor}svg line{stroke:#999}\
+nav ul{columns:2;list-style:none;padding:0}svg text{font:13px ui-monospace,monospace;fill:currentColor}svg line{stroke:#999}svg .life{stroke:#ccc}\
 @media (prefers-color-scheme:dark){body{color:#e6e6ea;background:#16161a}pre{background:#222228}td,th{border-color:#3a3a42}a{color:#8ab4ff}}";
 
 pub(super) fn page(parts: &[Part]) -> String {
@@ -31,7 +31,9 @@ pub(super) fn page(parts: &[Part]) -> String {
             Part::Paragraph(text) => writeln!(body, "<p>{}</p>", inline(text)),
             Part::Code(_, code) => writeln!(body, "<pre>{}</pre>", xml(code)),
             Part::Table(head, rows) => table(&mut body, head, rows),
-            Part::Tree(classes) => tree(&mut body, classes),
+            Part::Tree(classes) => svg::tree(&mut body, classes),
+            Part::Links(links) => svg::links(&mut body, links),
+            Part::Session(steps) => svg::session(&mut body, steps),
         };
     }
     contents.push_str("</ul>\n</nav>\n");
@@ -61,35 +63,4 @@ fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) -> std::fmt::Res
         writeln!(out, "<tr>{cells}</tr>")?;
     }
     writeln!(out, "</table>")
-}
-
-/// Classes below each other, as folders are drawn.
-fn tree(out: &mut String, classes: &[(String, Option<String>)]) -> std::fmt::Result {
-    const ROW: usize = 20;
-    const STEP: usize = 24;
-    let mut rows: Vec<(usize, &str, Option<usize>)> = Vec::new();
-    let mut waiting: Vec<_> = classes
-        .iter()
-        .rev()
-        .filter(|(_, above)| above.is_none())
-        .map(|(name, _)| (0, name.as_str(), None))
-        .collect();
-    while let Some((depth, name, above)) = waiting.pop() {
-        let at = rows.len();
-        rows.push((depth, name, above));
-        let below = classes.iter().rev().filter(|(_, above)| above.as_deref() == Some(name));
-        waiting.extend(below.filter(|_| depth < 8).map(|(below, _)| (depth + 1, below.as_str(), Some(at))));
-    }
-    let height = rows.len() * ROW + 8;
-    writeln!(out, "<svg role=\"img\" aria-label=\"classes\" width=\"640\" height=\"{height}\">")?;
-    for (i, (depth, name, above)) in rows.iter().enumerate() {
-        let (x, y) = (depth * STEP + 8, i * ROW + ROW);
-        if let Some(above) = above {
-            let (from, left) = (above * ROW + ROW + 4, x - STEP + 6);
-            writeln!(out, "<line x1=\"{left}\" y1=\"{from}\" x2=\"{left}\" y2=\"{}\"/>", y - 5)?;
-            writeln!(out, "<line x1=\"{left}\" y1=\"{0}\" x2=\"{1}\" y2=\"{0}\"/>", y - 5, x - 3)?;
-        }
-        writeln!(out, "<text x=\"{x}\" y=\"{y}\">{}</text>", xml(name))?;
-    }
-    writeln!(out, "</svg>")
 }

@@ -3,6 +3,8 @@
 use std::fmt::Write;
 
 use crate::blocks::docs::Part;
+use crate::blocks::docs::session::Step;
+use crate::blocks::docs::vocabulary::Link;
 
 pub(super) fn page(parts: &[Part]) -> String {
     let mut out = String::new();
@@ -13,6 +15,8 @@ pub(super) fn page(parts: &[Part]) -> String {
             Part::Code(language, code) => write!(out, "```{language}\n{code}```\n\n"),
             Part::Table(head, rows) => table(&mut out, head, rows),
             Part::Tree(classes) => tree(&mut out, classes),
+            Part::Links(all) => links(&mut out, all),
+            Part::Session(steps) => session(&mut out, steps),
         };
     }
     out.truncate(out.trim_end().len());
@@ -30,7 +34,6 @@ fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) -> std::fmt::Res
 }
 
 fn tree(out: &mut String, classes: &[(String, Option<String>)]) -> std::fmt::Result {
-    let name = |class: &str| class.replace(':', "_");
     writeln!(out, "```mermaid\nclassDiagram")?;
     for (class, above) in classes {
         match above {
@@ -39,4 +42,32 @@ fn tree(out: &mut String, classes: &[(String, Option<String>)]) -> std::fmt::Res
         }
     }
     write!(out, "```\n\n")
+}
+
+fn links(out: &mut String, links: &[Link]) -> std::fmt::Result {
+    writeln!(out, "```mermaid\nclassDiagram")?;
+    for Link { from, property, to } in links {
+        for to in to {
+            // A colon would end the label's name.
+            writeln!(out, "  {} --> {} : {}", name(from), name(to), name(property))?;
+        }
+    }
+    write!(out, "```\n\n")
+}
+
+fn session(out: &mut String, steps: &[Step]) -> std::fmt::Result {
+    writeln!(out, "```mermaid\nsequenceDiagram\n  participant client\n  participant server")?;
+    for step in steps {
+        let (from, to) = if step.to_server { ("client", "server") } else { ("server", "client") };
+        let arrow = if step.is_answer { "-->>" } else { "->>" };
+        // Words of Mermaid: a semicolon or a hash would end the text.
+        let text = step.text.replace([';', '#'], " ");
+        writeln!(out, "  {from}{arrow}{to}: {text}")?;
+    }
+    write!(out, "```\n\n")
+}
+
+/// Of a class or a property, as Mermaid takes it.
+fn name(term: &str) -> String {
+    term.replace(':', "_")
 }

@@ -2,6 +2,8 @@
 
 mod html;
 mod markdown;
+mod session;
+mod svg;
 mod vocabulary;
 
 use crate::blocks::Blocks;
@@ -9,7 +11,8 @@ use crate::blocks::block::{Block, text};
 use crate::blocks::json::pretty;
 use crate::blocks::uplift::{things, turtle};
 use crate::files::QUERIES;
-use vocabulary::Vocabulary;
+use session::{Step, steps};
+use vocabulary::{Link, Vocabulary};
 
 /// What the documentation is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +41,13 @@ enum Part {
     Table(Vec<&'static str>, Vec<Vec<String>>),
     /// Classes, each with the one above it.
     Tree(Vec<(String, Option<String>)>),
+    /// Properties that lead from class to class.
+    Links(Vec<Link>),
+    Session(Vec<Step>),
 }
+
+/// A session of MCP that the documentation shows.
+const SESSION: &str = include_str!("../../../files/examples/mcp-session.jrl");
 
 fn parts(blocks: &[Block]) -> Vec<Part> {
     let mut parts = vec![
@@ -61,6 +70,11 @@ fn parts(blocks: &[Block]) -> Vec<Part> {
             parts.push(Part::Heading(3, "Properties".to_owned()));
             parts.push(Part::Table(vec!["property", "of", "value", "meaning"], properties));
         }
+        let links = vocabulary.links();
+        if !links.is_empty() {
+            parts.push(Part::Heading(3, "Properties between classes".to_owned()));
+            parts.push(Part::Links(links));
+        }
         let individuals = vocabulary.individuals();
         if !individuals.is_empty() {
             parts.push(Part::Heading(3, "Individuals".to_owned()));
@@ -69,6 +83,10 @@ fn parts(blocks: &[Block]) -> Vec<Part> {
         if let Some(shapes) = block.shapes {
             parts.push(Part::Heading(3, "Shapes".to_owned()));
             parts.push(Part::Table(vec!["shape", "must hold"], vocabulary::shapes(shapes)));
+        }
+        if block.name == "mcp" {
+            parts.push(Part::Heading(3, "A session".to_owned()));
+            parts.push(Part::Session(steps(SESSION)));
         }
         parts.push(Part::Heading(3, "Examples".to_owned()));
         for example in block.examples() {

@@ -13,6 +13,13 @@ const OWL: &str = "http://www.w3.org/2002/07/owl#";
 const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 const SHACL: &str = "http://www.w3.org/ns/shacl#";
 
+/// A property that leads from a class to others.
+pub(super) struct Link {
+    pub(super) from: String,
+    pub(super) property: String,
+    pub(super) to: Vec<String>,
+}
+
 /// An ontology of ours.
 pub(super) struct Vocabulary {
     triples: Vec<Triple>,
@@ -46,7 +53,10 @@ impl Vocabulary {
 
     pub(super) fn properties(&self) -> Vec<Vec<String>> {
         let row = |name: &String| {
-            let about = |property| self.classes_at(name, property).join(" or ");
+            let about = |property| {
+                let classes = self.classes_at(name, property);
+                classes.iter().map(|class| code(class)).collect::<Vec<_>>().join(" or ")
+            };
             vec![code(&self.short(name)), about("domain"), about("range"), self.comment(name)]
         };
         let kinds = ["ObjectProperty", "DatatypeProperty", "AnnotationProperty", "Property"];
@@ -75,8 +85,32 @@ impl Vocabulary {
             let own = tree.entry(self.short(&name)).or_default();
             *own = own.take().or(above);
         }
-        let parents: Vec<_> = tree.values().flatten().cloned().collect();
-        tree.into_iter().filter(|(name, above)| above.is_some() || parents.contains(name)).collect()
+        tree.into_iter().collect()
+    }
+
+    /// The properties between classes, and what the messages of a class have as their params and results.
+    pub(super) fn links(&self) -> Vec<Link> {
+        let is_class = |name: &String| !name.starts_with("xsd:") && !name.starts_with("rdf:");
+        let mut links = Vec::new();
+        for name in self.of(&["ObjectProperty", "Property"]) {
+            let to: Vec<_> = self.classes_at(&name, "range").into_iter().filter(is_class).collect();
+            if !to.is_empty() {
+                let link = |from| Link { from, property: self.short(&name), to: to.clone() };
+                links.extend(self.classes_at(&name, "domain").into_iter().map(link));
+            }
+        }
+        for class in self.of(&["Class"]) {
+            for (annotation, property) in [("params", "rpcx:params"), ("result", "rpcx:result")] {
+                let iri = format!("urn:sabir:ontology:mcp#{annotation}Class");
+                let to: Vec<_> =
+                    self.objects(&class, &iri).filter_map(named).map(|to| self.short(to)).collect();
+                if !to.is_empty() {
+                    links.push(Link { from: self.short(&class), property: property.to_owned(), to });
+                }
+            }
+        }
+        links.sort_by(|a, b| (&a.from, &a.property).cmp(&(&b.from, &b.property)));
+        links
     }
 
     /// The names of a kind, in order.
@@ -108,7 +142,7 @@ impl Vocabulary {
         let included = [SCHEMA, property, "Includes"].concat();
         for object in self.objects(name, &[RDFS, property].concat()).chain(self.objects(name, &included)) {
             match object {
-                Term::NamedNode(class) => found.push(code(&self.short(class.as_str()))),
+                Term::NamedNode(class) => found.push(self.short(class.as_str())),
                 Term::BlankNode(_) => found.extend(self.listed(object)),
                 _ => {}
             }
@@ -127,7 +161,7 @@ impl Vocabulary {
         let mut found = Vec::new();
         let mut next = at(union, "#unionOf");
         while let Some(node) = next {
-            found.extend(at(&node, "#first").as_ref().and_then(named).map(|class| code(&self.short(class))));
+            found.extend(at(&node, "#first").as_ref().and_then(named).map(|class| self.short(class)));
             next = at(&node, "#rest");
         }
         found
