@@ -339,7 +339,7 @@ fn a_client_that_is_killed_ends_its_connection_only() {
     end(server);
 }
 
-/// The phase that a page tells of its capture, and how it has ended.
+/// The phase that a page reports for its capture, and how that has ended.
 fn phase(page: &page::Page) -> (String, String) {
     let mut stream = TcpStream::connect(&page.host).unwrap();
     write!(stream, "GET /api/feed HTTP/1.1\r\n{}\r\n", page.headers()).unwrap();
