@@ -27,6 +27,7 @@ INSERT { ?m a ?class } WHERE {
     ("notifications/resources/updated" <http://modelcontextprotocol.io/ontology#ResourceUpdatedNotification>)
     ("notifications/roots/list_changed" <http://modelcontextprotocol.io/ontology#RootsListChangedNotification>)
     ("notifications/subscriptions/acknowledged" <urn:sabir:ontology:mcp#SubscriptionsAcknowledgedNotification>)
+    ("notifications/tasks" <urn:sabir:ontology:mcp#TaskNotification>)
     ("notifications/tasks/status" <urn:sabir:ontology:mcp#TaskStatusNotification>)
     ("notifications/tools/list_changed" <http://modelcontextprotocol.io/ontology#ToolListChangedNotification>)
     ("ping" <http://modelcontextprotocol.io/ontology#PingRequest>)
@@ -45,6 +46,7 @@ INSERT { ?m a ?class } WHERE {
     ("tasks/get" <urn:sabir:ontology:mcp#GetTaskRequest>)
     ("tasks/list" <urn:sabir:ontology:mcp#ListTasksRequest>)
     ("tasks/result" <urn:sabir:ontology:mcp#GetTaskPayloadRequest>)
+    ("tasks/update" <urn:sabir:ontology:mcp#UpdateTaskRequest>)
     ("tools/call" <http://modelcontextprotocol.io/ontology#CallToolRequest>)
     ("tools/list" <http://modelcontextprotocol.io/ontology#ListToolsRequest>)
   }

@@ -17,14 +17,13 @@ use ending::Ending;
 use http::Proxy;
 use login::Login;
 use sabir::ServerTls;
-use sabir::transport::Url;
 use sabir_model::capture::Event;
 use send::Sends;
 use socket::End;
 use tokio::sync::Semaphore;
 
 use super::queue::Queue;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::listener::{Listener, Place};
 use crate::peer::Chosen;
 use crate::print::Printer;
@@ -304,9 +303,10 @@ mod tests {
     /// Nobody but the record notices.
     #[tokio::test]
     async fn a_recorder_that_panics_leaves_the_traffic_alone() {
-        let (at, _) = target(false).await;
-        let listen =
-            Listen::new("tcp://127.0.0.1:0", &format!("tcp://{at}"), None, Web::default()).ok().unwrap();
+        let (at, _) = echo(false).await;
+        let listen = Listen::new("tcp://127.0.0.1:0", target(&format!("tcp://{at}")), None, Web::default())
+            .ok()
+            .unwrap();
         let listener = Listener::bind(&listen.at).await.ok().unwrap();
         let address = listener.url().replace("tcp://", "");
         let queue = Arc::new(Queue::new(Instant::now()));
