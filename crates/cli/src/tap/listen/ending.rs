@@ -19,6 +19,10 @@ impl Ending {
         self.0.send_replace(true);
     }
 
+    pub(super) fn has_begun(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// Waits until the tap ends.
     pub(super) async fn wait(&self) {
         let mut told = self.0.subscribe();

@@ -112,9 +112,9 @@ impl Carrier {
     }
 
     /// What is passed on to it from a body.
-    fn copy(&self, body: Incoming, stream: Stream, queue: &Arc<Queue>) -> Copied {
-        let (to, queue) = (self.clone(), queue.clone());
-        Copied { body, stream, queue, flushed: to.flushes.count(), to, failed: None, is_over: false }
+    fn copy(&self, body: Incoming, stream: Stream, proxy: &Arc<Proxy>) -> Copied {
+        let (to, proxy) = (self.clone(), proxy.clone());
+        Copied { body, stream, proxy, flushed: to.flushes.count(), to, failed: None, is_over: false }
     }
 }
 
@@ -154,6 +154,13 @@ impl Proxy {
         let path = target_path(request.uri(), &self.path, self.target.path());
         let path = path.split('?').next().unwrap_or_default();
         head::request(request.method(), path, request.headers())
+    }
+
+    /// A client has not waited for this answer, unless the tap ends, which leaves nobody who could wait.
+    fn gave_up(&self, answer: Stream) {
+        if !self.ending.has_begun() {
+            self.queue.gave_up(answer);
+        }
     }
 
     /// The connection that a message belongs to: that of its session, if it has one.
@@ -218,7 +225,7 @@ impl Pair {
         let stream = Stream { connection, direction: Direction::ToServer, channel: Channel::Body, exchange };
         let head = (records && !is_upgrade).then(|| proxy.head(&request));
         let answer = stream.answer(connection, Channel::Body);
-        let mut waiting = Waiting { queue: &proxy.queue, answer, is_over: false };
+        let mut waiting = Waiting { proxy, answer, is_over: false };
         let sent = self.send(request, stream, head, is_upgrade).await;
         waiting.is_over = true;
         let (mut response, upstream) = match sent {
@@ -274,7 +281,7 @@ impl Pair {
             proxy.queue.head(stream, head::response(&line, status, response.headers()), is_row);
         }
         strip(response.headers_mut());
-        response.map(|body| Either::Left(self.client.copy(body, stream, &proxy.queue)))
+        response.map(|body| Either::Left(self.client.copy(body, stream, proxy)))
     }
 
     /// Sends a request to the target, and waits for the head of its response.
@@ -331,7 +338,7 @@ impl Pair {
         if let Some(head) = head {
             proxy.queue.head(stream, head, false);
         }
-        let request = request.map(|body| target.carrier.copy(body, stream, &proxy.queue));
+        let request = request.map(|body| target.carrier.copy(body, stream, proxy));
         let response = target.sender.send_request(request).await?;
         if let (Some(login), Some(sent)) = (login, sent) {
             login.answered(&sent, response.status(), response.headers()).await;
@@ -346,7 +353,7 @@ impl Pair {
 struct Copied {
     body: Incoming,
     stream: Stream,
-    queue: Arc<Queue>,
+    proxy: Arc<Proxy>,
     /// Where it is passed on to.
     to: Carrier,
     /// How often that was flushed when the last of it was passed on.
@@ -358,8 +365,8 @@ struct Copied {
 }
 
 /// A client that waits for an answer. Dropped before that has begun, it has gone away.
-struct Waiting<'q> {
-    queue: &'q Queue,
+struct Waiting<'p> {
+    proxy: &'p Proxy,
     answer: Stream,
     is_over: bool,
 }
@@ -367,8 +374,8 @@ struct Waiting<'q> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.queue.gave_up(self.answer);
-            self.queue.end(self.answer);
+            self.proxy.gave_up(self.answer);
+            self.proxy.queue.end(self.answer);
         }
     }
 }
@@ -392,7 +399,7 @@ impl Body for Copied {
                     if let Some(Ok(frame)) = &frame {
                         self.flushed = self.to.flushes.count();
                         if let Some(data) = frame.data_ref() {
-                            self.queue.push_copy(self.queue.ticket(), self.stream, data);
+                            self.proxy.queue.push_copy(self.proxy.queue.ticket(), self.stream, data);
                         }
                     }
                     return Poll::Ready(frame);
@@ -422,9 +429,9 @@ impl Drop for Copied {
     fn drop(&mut self) {
         let is_whole = self.is_over || self.body.is_end_stream();
         if self.stream.direction == Direction::ToClient && !is_whole {
-            self.queue.gave_up(self.stream);
+            self.proxy.gave_up(self.stream);
         }
-        self.queue.end(self.stream);
+        self.proxy.queue.end(self.stream);
     }
 }
 
