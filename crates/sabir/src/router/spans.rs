@@ -9,6 +9,7 @@ use crate::handler::ctx::Ctx;
 use crate::router::Router;
 use crate::router::client_spans::{ClientSpans, JsonRpcSpans};
 use crate::router::layer::Next;
+#[cfg(feature = "http")]
 use crate::transport::network::Network;
 use crate::{ErrorCode, RawJson, Result};
 

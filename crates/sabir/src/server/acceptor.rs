@@ -169,12 +169,12 @@ pub(crate) struct ServerState {
 }
 
 /// Who is at the other end of a connection.
-#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only handlers of HTTP can ask"))]
 pub(crate) struct PeerInfo {
     /// Kept for as long as anything of the connection is.
     pub(crate) permit: Arc<crate::server::limiter::ConnectionPermit>,
     pub(crate) address: Option<SocketAddr>,
     #[cfg(feature = "tls")]
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only handlers of HTTP can ask"))]
     pub(crate) certificates: Option<Vec<rustls::pki_types::CertificateDer<'static>>>,
 }
 
