@@ -85,7 +85,7 @@ onPage("headers of both sides are with their call, and a refusal is with its req
   await headers("add", ["HTTP POST /rpc", "x-ownit's mine", "authorization[redacted]", "HTTP 200 OK POST /rpc", "x-serverone"]);
   await headers("refused", ["HTTP POST /rpc", "x-own2", "HTTP 401 Unauthorized POST /rpc", "www-authenticateBearer"]);
   await show(page, ".noise");
-  assert.equal(await page.$("#part-Headers"), null);
+  await eventually(async () => assert.equal(await page.$("#part-Headers"), null));
 });
 
 onPage("curl gets the headers, and says what is left out", async (page) => {
