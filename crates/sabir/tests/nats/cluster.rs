@@ -141,26 +141,32 @@ async fn a_call_that_takes_long_keeps_its_server_while_that_lasts() {
     assert!(works(&peer).await);
 }
 
-#[tokio::test]
-#[ignore = "needs nats-server"]
-async fn subscriptions_and_sessions_end_with_their_server_and_are_told_why() {
+/// A caller at the first server, a worker at the second: what a subscription and a session are told when one of them stops.
+async fn told_when_one_stops(node: usize) -> (String, String, Peer, [NatsServer; 3], Worker) {
     let nodes = cluster();
-    let _worker = Worker::start(&nodes[1].url("demo")).await;
+    let worker = Worker::start(&nodes[1].url("demo")).await;
     let peer = caller(&nodes[0].url("demo")).await;
     until("calls are answered", async || works(&peer).await).await;
     let mut subscription = peer.subscribe::<u64>(COUNT, (0,)).await.unwrap();
     assert_eq!(subscription.next().await, Some(Ok(0)));
     let session = caller_with(&nodes[0].url("demo"), options().sticky(true), Router::new()).await;
     assert!(works(&session).await);
-    nodes[0].signal("-USR2");
+    nodes[node].signal("-USR2");
     let ended = tokio::time::timeout(Duration::from_secs(8), subscription.next());
     assert_eq!(ended.await.expect("it ends before the server closes connections"), None);
     let end = format!("{:?}", subscription.end());
+    let cause = tokio::time::timeout(Duration::from_secs(8), session.closed()).await.unwrap().to_string();
+    (end, cause, peer, nodes, worker)
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn subscriptions_and_sessions_end_with_their_server_and_are_told_why() {
+    let (end, cause, ..) = told_when_one_stops(0).await;
     assert!(
         end.contains("the server of NATS stops") && end.contains("what came meanwhile is missing"),
         "{end}"
     );
-    let cause = tokio::time::timeout(Duration::from_secs(8), session.closed()).await.unwrap().to_string();
     assert!(
         cause.contains("the server of NATS stops") && cause.contains("the session with its worker"),
         "{cause}"
@@ -170,20 +176,8 @@ async fn subscriptions_and_sessions_end_with_their_server_and_are_told_why() {
 #[tokio::test]
 #[ignore = "needs nats-server"]
 async fn subscriptions_and_sessions_of_a_worker_that_changes_servers_are_told_why() {
-    let nodes = cluster();
-    let _worker = Worker::start(&nodes[1].url("demo")).await;
-    let peer = caller(&nodes[0].url("demo")).await;
-    until("calls are answered", async || works(&peer).await).await;
-    let mut subscription = peer.subscribe::<u64>(COUNT, (0,)).await.unwrap();
-    assert_eq!(subscription.next().await, Some(Ok(0)));
-    let session = caller_with(&nodes[0].url("demo"), options().sticky(true), Router::new()).await;
-    assert!(works(&session).await);
-    nodes[1].signal("-USR2");
-    let ended = tokio::time::timeout(Duration::from_secs(8), subscription.next());
-    assert_eq!(ended.await.expect("it ends with the worker's connection"), None);
-    let end = format!("{:?}", subscription.end());
+    let (end, cause, peer, _nodes, _worker) = told_when_one_stops(1).await;
     assert!(end.contains("the worker has left its server of NATS"), "{end}");
-    let cause = tokio::time::timeout(Duration::from_secs(8), session.closed()).await.unwrap().to_string();
     assert!(cause.contains("the worker has left its server of NATS"), "{cause}");
     assert!(works(&peer).await);
 }
